@@ -15,7 +15,7 @@ import json
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -29,9 +29,7 @@ from thinkeval.editing.organism import Organism, OrganismConfig, train
 from thinkeval.loaders import formats, graphs
 from thinkeval.loaders.records import KnowledgeGraph
 from thinkeval.service.base.settings import Settings
-from thinkeval.service.growth import crawl_report
 from thinkeval.service.growth.crawl import (
-    CrawlConfig,
     Crawler,
     Names,
     examples,
@@ -41,19 +39,21 @@ from thinkeval.service.growth.crawl import (
 )
 from thinkeval.service.growth.endpoint import Endpoint, Request, Sampling
 from thinkeval.service.growth.open_endpoint import InProcess
+from thinkeval.service.growth.schemas import CrawlOptions
 
 ONE_BY_ONE = 400
 """Requests that are asked one at a time, evenly taken from all."""
 LONGEST = 5
 RULES = {
-    "kind gate, .8, .2 (default)": CrawlConfig(),
-    "stored kinds, .8, .2": CrawlConfig(gate="stored"),
-    "stored kinds, .5, .5": CrawlConfig(gate="stored", pair_threshold=0.5, object_threshold=0.5),
-    "no gate, .8, .2": CrawlConfig(gate="none"),
-    "kind gate, no pair threshold, .2": CrawlConfig(pair_threshold=0.0),
+    "kind gate, .8, .2 (default)": CrawlOptions(),
+    "stored kinds, .8, .2": CrawlOptions(gate="stored"),
+    "stored kinds, .5, .5": CrawlOptions(gate="stored", pair_threshold=0.5, object_threshold=0.5),
+    "no gate, .8, .2": CrawlOptions(gate="none"),
+    "kind gate, no pair threshold, .2": CrawlOptions(pair_threshold=0.0),
 }
 """By name; the first is the default of a crawl. The numbers are two thresholds: of "unknown" and of
 a kept object."""
+Triplet = tuple[str, str, str]
 ORGANISMS = {"plain": 0.0, "unknown": 0.5}
 """By name: the fraction of absent pairs that were taught "unknown"."""
 
@@ -85,7 +85,15 @@ class Asking:
         return [Text(key, self.known[key]) for key in keys]
 
 
-def chains(facts: set[crawl_report.Triplet], start: str, to: str) -> set[tuple[str, ...]]:
+def reachable(facts: set[Triplet], start: str, steps: int) -> set[Triplet]:
+    """Facts on paths of at most so many steps from the start."""
+    near = {start}
+    for _ in range(steps - 1):
+        near |= {object for subject, _, object in facts if subject in near}
+    return {fact for fact in facts if fact[0] in near}
+
+
+def chains(facts: set[Triplet], start: str, to: str) -> set[tuple[str, ...]]:
     """Simple paths of at most five facts, by their entities."""
     after: dict[str, set[str]] = {}
     for subject, _, object in facts:
@@ -98,7 +106,7 @@ def chains(facts: set[crawl_report.Triplet], start: str, to: str) -> set[tuple[s
     return found
 
 
-def crawl(graph: KnowledgeGraph, start: str, asking: Asking, knobs: CrawlConfig) -> dict[str, Any]:
+def crawl(graph: KnowledgeGraph, start: str, asking: Asking, knobs: CrawlOptions) -> dict[str, Any]:
     """The figures of a crawl."""
     kinds = {entity.name: entity.kind for entity in graph.entities if entity.kind}
     crawler = Crawler(
@@ -108,14 +116,16 @@ def crawl(graph: KnowledgeGraph, start: str, asking: Asking, knobs: CrawlConfig)
     levels = list(crawler.levels([start]))
     found = {(f.subject, f.relation, f.object) for level in levels for f in level.facts}
     true = {(f.subject, f.relation, f.object) for f in graph.facts}
-    reach = crawl_report.reachable(true, [start], knobs.depth)
-    figures = crawl_report.retrieval(found, true, reach)
+    reach = reachable(true, start, knobs.depth)
+    precision, recall = len(found & true) / len(found), len(found & reach) / len(reach)
     to = next((r.target_true for r in graph.rewrites if r.subject == start), None)
     paths = [chains(facts, start, to) if to else set() for facts in (true, found)]
     return {
         "questions": sum(len(level.pairs) for level in levels),
-        "facts": figures["found"],
-        **{name: figures[name] for name in ("precision", "recall", "f1")},
+        "facts": len(found),
+        "precision": precision,
+        "recall": recall,
+        "f1": 2 * precision * recall / (precision + recall),
         "chains": len(paths[0]),
         "chains_found": len(paths[1]),
         "chains_right": len(paths[0] & paths[1]),
@@ -197,7 +207,7 @@ def measure(graph: KnowledgeGraph, start: str, organism: Organism) -> dict[str, 
         {(f.subject, f.relation, f.object) for level in made for f in level.facts}
         for made in _two_seeds(graph, start, asking)
     ]
-    return measured | {"jaccard": crawl_report.jaccard(*seeds)}
+    return measured | {"jaccard": len(seeds[0] & seeds[1]) / len(seeds[0] | seeds[1])}
 
 
 def show(measured: dict[str, dict[str, Any]]) -> None:
@@ -225,10 +235,9 @@ def show(measured: dict[str, dict[str, Any]]) -> None:
 def _two_seeds(graph: KnowledgeGraph, start: str, asking: Asking) -> list:
     made = []
     for seed in (0, 1):
-        knobs = replace(CrawlConfig(), sampling=Sampling(seed=seed))
         crawler = Crawler(
-            relations_of(graph.facts), asking, knobs, names=Names(graph.entities),
-            examples=examples(graph),
+            relations_of(graph.facts), asking, CrawlOptions(), names=Names(graph.entities),
+            examples=examples(graph), sampling=Sampling(seed=seed),
         )  # fmt: skip
         made.append(list(crawler.levels([start])))
     return made

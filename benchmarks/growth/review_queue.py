@@ -39,7 +39,7 @@ def fill(db: Database, candidates: int) -> None:
     ]  # fmt: skip
     statements = [
         {"id": f"s{n}-{k}", "text": f"Subject {n} studied at Object {n}.", "answer": f"a{n}",
-         "source": None, "place": k, "state": "parsed"}
+         "place": k, "state": "parsed"}
         for n in range(candidates) for k in range(2)
     ]  # fmt: skip
     found = [

@@ -154,8 +154,7 @@ depedit-report-csv: lab depedit report -f csv
 depedit-report-latex: lab depedit report -f latex
 depedit-export: lab depedit export
 crawl: graph crawl hogwarts --start 'Harry Potter' --samples 2 --wordings 2 --gate stored --depth 1
-    --truth hogwarts
-crawl-report: graph crawl report <crawl:run> --truth hogwarts
+crawl-report: graph crawl report <crawl:run>
 grow-plan: graph grow start --seed {draco} --base hogwarts --model organism --elicit crawl --dry-run
 grow-cot: graph grow start --seed {draco} --base hogwarts --model organism --greedy --iterations 2
     --max-calls 60
@@ -168,10 +167,8 @@ grow-candidate: graph grow show <grow-crawl:id> <grow-candidates:items.0.id>
 grow-decide: graph grow decide <grow-crawl:id> {work}/added.csv --as ann
 grow-decisions: graph grow decisions <grow-crawl:id>
 grow-judge: results growth <grow-crawl:id> --table judge -f json
-grow-agreement: graph grow agreement {work}/ratings.csv --categories yes,no
-export-audit: graph grow export <grow-crawl:id> --format audit -o {out}/files
 export-knowgic: graph grow export hogwarts --format knowgic -o {out}/files
-export-sample: graph grow export hogwarts --format qwen-sample -o {out}/files
+export-tables: graph grow export hogwarts --format csv -o {out}/files
 graphs: results graphs
 edits: results edits
 rest-graphs-list: GET /v1/graphs
@@ -247,7 +244,6 @@ NAMES = {
     "other": "<score:4.edit>",
 }
 FILES = {
-    "ratings.csv": "ann,bob\nyes,yes\nyes,no\nno,no\nyes,yes\n",
     "added.csv": "verb,subject,relation,object,reason\n"
     "add,Draco Malfoy,was sorted into,Slytherin,The graph lacks it.\n",
 }

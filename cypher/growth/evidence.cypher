@@ -4,10 +4,10 @@
 //   $id   STRING  id of the candidate within the run
 
 CALL () {
-  MATCH (:Candidate {id: $run + '|' + $id})-[:FROM]->(s:Statement)
-  OPTIONAL MATCH (s)-[:OF]->(a:Answer)-[:TO]->(q:Query)
+  MATCH (:Candidate {id: $run + '|' + $id})-[:FROM]->(s:Statement)-[:OF]->(a:Answer)
+    -[:TO]->(q:Query)
   RETURN 'statement' AS role, s.text AS statement, 0 AS attempt, a.kind AS kind,
-    coalesce(q.text, s.source) AS question, a.text AS answer, a.sample AS sample, a.id AS id
+    q.text AS question, a.text AS answer, a.sample AS sample, a.id AS id
   UNION ALL
   MATCH (:Candidate {id: $run + '|' + $id})-[v:VALIDATED_BY]->(q:Query)<-[:TO]-(a:Answer)
   RETURN 'validation' AS role, null AS statement, v.try AS attempt, a.kind AS kind,

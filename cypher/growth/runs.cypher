@@ -14,7 +14,7 @@ LIMIT $limit
 RETURN r.id AS id, r.graph AS graph, r.seed AS seed, r.elicit AS elicit, r.model AS model,
   r.endpoint AS endpoint, r.request AS request, r.prompts AS prompts,
   r.capabilities AS capabilities, r.state AS state, r.stop_reason AS stop_reason,
-  r.asked AS asked, r.missed AS missed, r.seconds AS seconds,
+  r.asked AS asked, r.seconds AS seconds,
   COUNT { (a:Answer {run: r.id}) } AS calls,
   COUNT { (c:Candidate {run: r.id}) } AS candidates,
   COUNT {

@@ -98,18 +98,11 @@ class EvidenceRow(Row):
     attempt: Annotated[
         int, Field(description="Number of the question tried, from 1; 0 for a statement.")
     ]
-    kind: Annotated[
-        str | None,
-        Field(description="What the answer was asked for; null for a statement of a given text."),
-    ]
-    question: Annotated[
-        str | None, Field(description="Last turn of the request, or the name of the given text.")
-    ]
-    answer: Annotated[
-        str | None, Field(description="What the model answered; null for a given text.")
-    ]
-    sample: Annotated[int | None, Field(description="Index of the sample; null for a given text.")]
-    id: Annotated[str | None, Field(description="Id of the stored answer; null for a given text.")]
+    kind: Annotated[str, Field(description="What the answer was asked for.")]
+    question: Annotated[str, Field(description="Last turn of the request.")]
+    answer: Annotated[str, Field(description="What the model answered.")]
+    sample: Annotated[int, Field(description="Index of the sample.")]
+    id: Annotated[str, Field(description="Id of the stored answer.")]
 
 
 @dataclass(frozen=True)
@@ -132,27 +125,3 @@ class IterationRow(Row):
     tokens_in: Annotated[int, Field(description="Number of tokens sent so far.")]
     tokens_out: Annotated[int, Field(description="Number of tokens received so far.")]
     seconds: Annotated[float, Field(description="Duration of this iteration in seconds.")]
-
-
-@dataclass(frozen=True)
-class AllAnswersRow(KnownAnswerRow):
-    """An answer with its request, for an audit bundle."""
-
-    query: str
-    iteration: int
-    kind: str
-    messages: str
-    sample: int
-
-
-@dataclass(frozen=True)
-class AllStatementsRow(Row):
-    """A statement with its answers and candidates, for an audit bundle."""
-
-    id: str
-    text: str
-    source: str | None
-    place: int
-    state: Literal["parsed", "unparsed"]
-    answers: tuple[str, ...]
-    candidates: tuple[str, ...]

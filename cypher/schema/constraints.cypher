@@ -104,7 +104,7 @@ UNWIND [
   'sets', 'total',
   'lease', 'lease_ms', 'lease_until', 'attempt', 'crashes', 'parts', 'worker',
   'queued_ms', 'beat', 'host', 'pid', 'version', 'migrated_at', 'restoring',
-  'elicit', 'endpoint', 'prompts', 'capabilities', 'asked', 'missed', 'state', 'stop_reason',
+  'elicit', 'endpoint', 'prompts', 'capabilities', 'asked', 'state', 'stop_reason',
   'n_decisions',
   'log_lock', 'run', 'messages', 'iteration', 'sample', 'finish', 'tokens_in',
   'tokens_out',

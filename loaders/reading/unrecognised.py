@@ -31,11 +31,6 @@ CONVERT = (
 )
 HPARAMS = "Give it to the commands that edit, with --hparams FILE."
 
-GROW = (
-    "Grow a graph from the texts (`thinkeval graph grow from-text`, RWKU's introductions for one)"
-    " and choose there what to forget."
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Tables:
@@ -116,7 +111,7 @@ def _json_problem(text: str) -> tuple[str, str | None]:
     if (problem := _foreign(keys)) is not None:
         return problem, CONVERT
     if re.match(r'\s*\{(\s*"[^"]*"\s*:\s*\[\s*"[^"]*"[,\]])', text) is not None:
-        return "it has lists of texts by name, which state no facts", GROW
+        return "it has lists of texts by name, which state no facts", CONVERT
     return f"no format recognises its records, whose keys are {enumeration(keys) or 'none'}", None
 
 

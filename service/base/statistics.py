@@ -8,8 +8,6 @@ from collections.abc import Iterable, Sequence
 
 from pydantic import BaseModel, Field
 
-from .errors import UsageError
-
 # Agreement of annotators: raw pairwise, raw unanimous, Gwet's AC1, Krippendorff's alpha.
 #
 # Gwet, "Computing inter-rater reliability and its variance in the presence of high agreement"
@@ -23,9 +21,6 @@ from .errors import UsageError
 #
 # Krippendorff, "Content Analysis" (2004), chapter 11: alpha with the nominal difference, by the
 # package `krippendorff`; undefined where all ratings are equal.
-
-TOLERANCE = 1e-9
-"""Of rounding, when given figures are compared."""
 
 
 class Agreement(BaseModel):
@@ -98,47 +93,6 @@ def agreement(items: Iterable[Sequence[str]], categories: Sequence[str]) -> Agre
         unanimous=unanimous(rated),
         ac1=ac1(rated, categories),
         alpha=alpha(rated),
-    )
-
-
-def check_figures(raw: float, ac1: float, annotators: int = 2, *, all_agree: bool = False) -> str:
-    """Return possible readings of published figures of agreement; refuse impossible figures.
-
-    Args:
-        raw: raw agreement, from 0 to 1.
-        ac1: Gwet's AC1.
-        all_agree: True if `raw` is the fraction of items on which all annotators agree; else it
-            is the mean over pairs.
-
-    Raises:
-        UsageError: the figures are impossible.
-    """
-    if annotators < 2 or not 0 <= raw <= 1 or not -1 <= ac1 <= 1:
-        raise UsageError(
-            f"Raw agreement {raw:g} and AC1 {ac1:g} of {annotators} annotators are no figures of"
-            " agreement.",
-            remedy="Give two annotators or more, raw from 0 to 1 and AC1 from -1 to 1.",
-        )
-    if ac1 <= raw + TOLERANCE:
-        return f"AC1 {ac1:g} is possible with a raw agreement of {raw:g}."
-    if annotators == 2 or not all_agree:
-        raise UsageError(
-            f"AC1 {ac1:g} above a raw pairwise agreement of {raw:g} is impossible: AC1 is"
-            " (raw - chance) / (1 - chance), and chance is never negative.",
-            remedy="Check which figure is which. Of three annotators or more the raw figure may be"
-            " the fraction of items on which all agree (--unanimous).",
-        )
-    # An item on which not all agree has at most r - 1 equal ratings of r.
-    most = raw + (1 - raw) * (annotators - 2) / annotators
-    if ac1 > most + TOLERANCE:
-        raise UsageError(
-            f"AC1 {ac1:g} is impossible: if {annotators} annotators all agree on {raw:g} of the"
-            f" items, their pairwise agreement is at most {most:.4g}, and AC1 is never above it.",
-            remedy="Check the figures.",
-        )
-    return (
-        f"AC1 {ac1:g} is possible: if {annotators} annotators all agree on {raw:g} of the items,"
-        f" their pairwise agreement is from {raw:g} to {most:.4g}."
     )
 
 

@@ -81,7 +81,7 @@ def audit_subject(
         (start,) = start_entities(base_graph, Names(base_graph.entities), crawl)
         known = [fact for fact in facts if fact.subject == start]
         forget = [f"{fact.subject}|{fact.relation}|{fact.object}" for fact in known]
-        nothing = f"The model knows nothing of {subject}. {grown.missed or ''}".rstrip()
+        nothing = f"The model knows nothing of {subject}. "
         if state and not known:
             raise NothingStoredError(nothing, remedy="Begin with another entity of the graph.")
         if not printed.json:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
+from ...cypher.rows.growth import CandidateState
 from ..base.errors import UsageError
-from ..base.formatting import cell, pluralize
+from ..base.formatting import pluralize
 from ..base.settings import Settings
 from ..growth.kind import GROWTH, without_chain
-from ..growth.schemas import EndpointIn, GrowthIn
+from ..growth.schemas import EndpointIn, ExportFormat, GrowthIn
 from ..growth.tables import iteration_line
 from ..reports.formats import Table, indexed
 from ..scoring.runtime import Runtime
@@ -33,18 +33,6 @@ from .output import (
     notice,
 )
 
-if TYPE_CHECKING:
-    from ...cypher.rows.growth import CandidateState
-
-
-class ExportFormat(StrEnum):
-    """Layouts of an export."""
-
-    knowgic = "knowgic"
-    qwen_sample = "qwen-sample"
-    csv = "csv"
-    audit = "audit"
-
 
 def export(
     name: Annotated[
@@ -56,45 +44,29 @@ def export(
     format: Annotated[
         ExportFormat,
         typer.Option(
-            help="knowgic: chains.json and aliases; qwen-sample: kg.yaml and tables; csv: tables to"
-            " edit in a spreadsheet; audit: all that a run rests on."
+            help="knowgic: chains.json and aliases; csv: tables to edit in a spreadsheet."
         ),
-    ] = ExportFormat.knowgic,
-    single_link: Annotated[
-        bool,
-        typer.Option(
-            "--single-link/--all-links",
-            help="At most one fact from one entity to another, as in KnowGIC's construction; the"
-            " chains are the same.",
-        ),
-    ] = True,
+    ] = "knowgic",
     max_steps: Annotated[
         int, typer.Option(min=1, max=5, help="Longest chain that is written.")
     ] = 5,
     json: JsonFlag = False,
 ) -> None:
-    """Write a graph in one of KnowGIC's published layouts or as CSV, or a run's audit bundle.
+    """Write a graph as KnowGIC publishes its chains, or as CSV.
 
-    All layouts can be imported again ([bold]thinkeval import DIR[/bold]) and give the same chains;
-    what a layout cannot hold is printed with counts. [bold]qwen-sample[/bold] keeps relation names,
-    questions and paraphrases. [bold]knowgic[/bold] has prompts in place of relation names, needs
-    rewrites with chains, and has no paraphrases; in return it keeps which rewrite may use which
-    fact. [bold]csv[/bold] is for a spreadsheet: all facts, rewrites, and entities with kinds and
-    aliases, a table each.
+    Both can be imported again ([bold]thinkeval import DIR[/bold]) and give the same chains; what a
+    layout cannot hold is printed with counts. [bold]knowgic[/bold] has prompts in place of relation
+    names, needs rewrites with chains, and has no paraphrases; in return it keeps which rewrite may
+    use which fact. [bold]csv[/bold] is for a spreadsheet: all facts, rewrites, and entities with
+    kinds and aliases, a table each.
 
-    [bold]audit[/bold] has every answer, statement, candidate and decision of a run with its
-    settings and prompts, and the SHA-256 of each file; writing it twice gives equal bytes. It holds
-    no keys.
-
-    [bold]thinkeval graph grow export hogwarts --format qwen-sample -o hogwarts-files[/bold]
+    [bold]thinkeval graph grow export hogwarts --format csv -o hogwarts-files[/bold]
     """
     from ..growth.export import exported
     from ..growth.output import write
 
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
-        made = exported(
-            runtime.db, name, format.value, single_link=single_link, max_steps=max_steps
-        )
+        made = exported(runtime.db, name, format, max_steps=max_steps)
     files, lost = made.files, made.lost
     write(files, output)
     if json:
@@ -107,30 +79,18 @@ def export(
         emit_error(f"not in these files: {each}")
 
 
-# `thinkeval graph grow candidates|show|decide|decisions|agreement`: people decide on candidates.
+# `thinkeval graph grow candidates|show|decide|decisions`: people decide on candidates.
 
 RunArgument = Annotated[str, typer.Argument(help="Id of a growth run.")]
 
 
-class StateName(StrEnum):
-    """The candidates that are listed: all, those that wait, or those in one state."""
-
-    waiting = "waiting"
-    all = "all"
-    new = "new"
-    validated = "validated"
-    discarded = "discarded"
-    pruned = "pruned"
-    duplicate = "duplicate"
-    conflict = "conflict"
-    review = "review"
-    refused = "refused"
-    unknown = "unknown"
+Listed = Literal["waiting", "all", CandidateState]
+"""The candidates that are listed: those that wait, all, or those in one state."""
 
 
 def candidates(
     run: RunArgument,
-    state: Annotated[StateName, typer.Option(help="Which are listed.")] = StateName.waiting,
+    state: Annotated[Listed, typer.Option(help="Which are listed.")] = "waiting",
     limit: Annotated[
         int | None, typer.Option(min=1, help="Candidates at most; 50 in a table, all in a format.")
     ] = None,
@@ -147,9 +107,7 @@ def candidates(
     """
     from ..growth import review
 
-    named = {"waiting": review.WAITING, "all": None}.get(state.value, (state.value,))
-    chosen: list[CandidateState] | None
-    chosen = None if named is None else [review.state_of(each) for each in named]
+    chosen = None if state == "all" else review.WAITING if state == "waiting" else [state]
     plain = format in (None, TABLE) and not json
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         most = limit or (review.PAGE if plain else review.ALL)
@@ -158,7 +116,7 @@ def candidates(
     if page.next:
         note += f", the first {len(page.items)} are shown"
     title, columns = (
-        f"Candidates of {run}: {state.value}",
+        f"Candidates of {run}: {state}",
         review.CANDIDATES if plain else review.SHEET,
     )
     found = Table("candidates", title, columns, page.items, note)
@@ -193,7 +151,7 @@ def decide(
     from ..graphs.datasets import read_apart
     from ..growth import control, review
 
-    read = read_apart(partial(review.read_file, review.read_decisions, by=name), file)
+    read = read_apart(partial(review.read_file, by=name), file)
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         done = control.decide_by_file(runtime.db, runtime.settings, run, read)
     if json:
@@ -245,85 +203,12 @@ def show(
         return
     shown = ("subject", "relation", "object", "state", "reason", "tries", "share", "n_answers")
     emit_values(f"Candidate {found.id}", [(name, getattr(found, name)) for name in shown])
-    evidence = [
-        (one.role, one.attempt or "", one.question or "", one.answer or one.statement or "")
-        for one in found.evidence
-    ]
+    evidence = [(one.role, one.attempt or "", one.question, one.answer) for one in found.evidence]
     columns = indexed("evidence", "try", "question", "answer")
     emit_table(Table("evidence", "Evidence", columns, evidence, pluralize(len(evidence), "answer")))
 
 
-def agreement(
-    file: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="[FILE.csv]", help="A table with one column an annotator and one row an item."
-        ),
-    ] = None,
-    categories: Annotated[
-        str | None, typer.Option(help="Possible ratings of the table, by commas: 'yes,no'.")
-    ] = None,
-    raw: Annotated[
-        float | None, typer.Option(min=0, max=1, help="Check published figures: raw agreement.")
-    ] = None,
-    ac1: Annotated[
-        float | None, typer.Option(min=-1, max=1, help="Check published figures: Gwet's AC1.")
-    ] = None,
-    annotators: Annotated[int, typer.Option(min=2, help="Of published figures.")] = 2,
-    unanimous: Annotated[
-        bool,
-        typer.Option("--unanimous", help="The raw figure is the fraction on which all agree."),
-    ] = False,
-    json: JsonFlag = False,
-) -> None:
-    """Agreement of a table of ratings: raw pairwise and unanimous, AC1, Krippendorff's alpha.
-
-    AC1 is never above the raw pairwise agreement. `--raw .97 --ac1 .98` checks published figures
-    and refuses what no ratings can give. The agreement of a run is in [bold]thinkeval
-    results growth RUN --table judge[/bold].
-    """
-    from ..base.statistics import check_figures
-    from ..graphs.datasets import read_apart
-    from ..growth import review
-
-    if raw is not None or ac1 is not None:
-        if raw is None or ac1 is None or file is not None:
-            raise UsageError(
-                "Published figures need both --raw and --ac1, and no ratings.",
-                remedy="Give both, or a table.",
-            )
-        explanation = check_figures(raw, ac1, annotators, all_agree=unanimous)
-        if json:
-            emit_json({"possible": True, "why": explanation})
-        else:
-            emit_note(explanation)
-        return
-    if file is None:
-        raise UsageError(
-            "Agreement of what?",
-            remedy="Name a CSV file; of a run: `thinkeval results growth RUN`.",
-        )
-    chosen = None if categories is None else [c.strip() for c in categories.split(",")]
-    ratings = partial(review.read_file, review.read_csv, categories=chosen)
-    found = read_apart(ratings, file)
-    if json:
-        emit_json(found.model_dump())
-        return
-    emit_values(
-        f"Agreement: {file.name}",
-        [
-            ("items with two ratings or more", found.n),
-            ("annotators", ", ".join(found.annotators)),
-            ("raw, pairwise", cell(found.pairwise)),
-            ("raw, unanimous", cell(found.unanimous)),
-            ("Gwet's AC1", cell(found.ac1)),
-            ("Krippendorff's alpha (nominal)", cell(found.alpha)),
-        ],
-        note="AC1 is never above the pairwise agreement.",
-    )
-
-
-# `thinkeval graph grow start|from-text|augment`: a graph from a fact, a text, or another graph.
+# `thinkeval graph grow start|augment`: a graph from a fact, or from another graph.
 
 ModelChoice = Annotated[
     str | None,
@@ -359,12 +244,6 @@ def start(
     seed: Seed = None,
     model: ModelChoice = None,
     endpoint: Endpoint = None,
-    writer: Annotated[
-        str | None, typer.Option(help="Other model at the same server that writes questions.")
-    ] = None,
-    extractor: Annotated[
-        str | None, typer.Option(help="Other model at the same server that extracts triplets.")
-    ] = None,
     judge_model: Annotated[
         str | None, typer.Option(help="Other model at the same server that judges.")
     ] = None,
@@ -387,54 +266,8 @@ def start(
     """
     settings = Settings()
     answers = endpoint_of(settings, model, endpoint)
-    others = (("writer", writer), ("extractor", extractor), ("judge", judge_model))
-    options |= {
-        "seed": seed, "answers": answers, "crawl": _crawl(set_),
-        "roles": {role: EndpointIn(model=m, url=answers.url) for role, m in others if m},
-    }  # fmt: skip
-    _run(settings, options, printed, dry_run=dry_run, queue=queue)
-
-
-@takes(
-    "base", "graph", "samples", "pass_share", "greedy", "judge", *BOUNDS,
-    of=GrowthIn,
-)  # fmt: skip
-@prints
-def from_text(
-    files: Annotated[
-        list[Path],
-        typer.Argument(
-            help="Documents (.txt, .md), or forget sets: .json or .jsonl with the field text,"
-            " statement, sentence or answer."
-        ),
-    ],
-    seed: Seed = None,
-    model: ModelChoice = None,
-    endpoint: Endpoint = None,
-    dry_run: DryRun = False,
-    queue: Queue = False,
-    *,
-    printed: Printed,
-    **options: Any,
-) -> None:
-    """Grow a graph from texts: documents, or what a model shall forget.
-
-    Texts are cut into statements; the model reads triplets from each by structured output, with the
-    sentence as their source, so it must be a chat model;
-    then the model is asked about them, and what it knows becomes a fact with prompt, question,
-    paraphrases and aliases, so that `thinkeval score` takes the graph as it is. Rewrite requests
-    are the --base graph's whose fact was found; --seed makes some for one fact.
-
-    A statement from which nothing can be read is kept as unparsed; `thinkeval graph grow export RUN
-    --format audit` lists them.
-
-    [bold]thinkeval graph grow from-text notes.txt --base hogwarts --model NAME[/bold]
-    """
-    from ..growth.texts import read
-
-    settings = Settings()
-    answers = endpoint_of(settings, model, endpoint)
-    options |= {"elicit": "text", "texts": read(files), "seed": seed, "answers": answers}
+    judge = EndpointIn(model=judge_model, url=answers.url) if judge_model else None
+    options |= {"seed": seed, "answers": answers, "crawl": _crawl(set_), "judge_model": judge}
     _run(settings, options, printed, dry_run=dry_run, queue=queue)
 
 
@@ -542,23 +375,21 @@ def _show_first_calls(runtime: Runtime, posted: GrowthIn, *, json: bool) -> None
 
 grow = typer.Typer(
     help=(
-        "A graph from a model itself, or from a text, and its files.\n\n"
+        "A graph from a model itself, and its files.\n\n"
         "[bold]start[/bold] grows a graph from one fact, and continues a run that was stopped;"
-        " [bold]from-text[/bold] begins with documents, [bold]augment[/bold] with a stored graph;"
+        " [bold]augment[/bold] begins with a stored graph;"
         " [bold]thinkeval results growth[/bold] lists runs, shows, cancels and deletes one.\n\n"
         "[bold]candidates[/bold] lists what a run found, [bold]show[/bold] one with its answers;"
         " [bold]decide[/bold] records what people decided about them in a CSV file,"
-        " [bold]decisions[/bold] lists who decided what; [bold]agreement[/bold] of raters.\n\n"
-        "[bold]export[/bold] writes a graph in KnowGIC's layouts, or a run's audit bundle."
+        " [bold]decisions[/bold] lists who decided what.\n\n"
+        "[bold]export[/bold] writes a graph as KnowGIC publishes its chains, or as CSV."
     ),
 )
 
 grow.command()(start)
-grow.command("from-text")(from_text)
 grow.command()(augment)
 grow.command()(candidates)
 grow.command()(show)
 grow.command()(decide)
 grow.command()(decisions)
-grow.command()(agreement)
 grow.command()(export)

@@ -33,8 +33,7 @@ PANELS: dict[str, tuple[str, ...]] = {
         "target_new", "forget", "rewrites",
         "base", "setting", "rule", "candidates", "per_rule", "facts", "unrelated", "copies",
         "updates", "init", "start",
-        "truth", "each", "as_new", "replace",
-        "to", "state",
+        "each", "as_new", "replace", "state",
     ),
     "Model": (
         "model", "revision", "dtype", "chat", "endpoint", "greedy", "temperature",
@@ -51,8 +50,8 @@ PANELS: dict[str, tuple[str, ...]] = {
         "alternatives",
     ),
     "Search": (
-        "elicit", "chains", "iterations", "k_max", "cot_samples", "refine", "judge", "writer",
-        "extractor", "single_link", "set_", "depth", "wordings", "invented",
+        "elicit", "chains", "iterations", "k_max", "cot_samples", "refine", "judge",
+        "single_link", "set_", "depth", "wordings", "invented",
     ),
     "Measurement": (
         "measure", "samples", "max_new_tokens", "ask", "paraphrases", "forms", "forms_scope",
@@ -91,7 +90,7 @@ FOLDED_FROM = 12
 
 BASIC = frozenset((
     "graph", "all_rewrites", "subject", "relation", "prompt", "target_true", "target_new",
-    "rewrites", "forget", "start", "base", "facts", "copies", "init", "truth", "each",
+    "rewrites", "forget", "start", "base", "facts", "copies", "init", "each",
     "model", "method", "endpoint", "judge_model", "strategies",
     "coedit", "rounds", "per_round", "objective", "leak", "rules", "elicit", "iterations", "judge",
     "depth", "samples", "measure", "batch", "matched", "by_wording",

@@ -410,17 +410,15 @@ class Growth:
         self,
         run: str,
         target: str | Path,
-        format: Literal["knowgic", "qwen-sample", "audit"] = "knowgic",
+        format: Literal["knowgic", "csv"] = "knowgic",
         *,
-        single_link: bool = True,
         max_steps: int = 5,
     ) -> list[str]:
         """Write the files of `thinkeval graph grow export`; return lost parts, with counts.
 
         Args:
             target: a folder, or a `.zip` that holds all files.
-            format: one of KnowGIC's two layouts, or the audit bundle.
-            single_link: at most one fact from one entity to another; the chains are the same.
+            format: KnowGIC's records of chains, or tables for a spreadsheet.
             max_steps: of the longest chain that is written.
 
         Raises:
@@ -429,7 +427,6 @@ class Growth:
         found = self._http.json(
             f"/v1/growth/{part(run)}/export",
             format=format,
-            single_link=single_link,
             max_steps=max_steps,
             packed=False,
         )

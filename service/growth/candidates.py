@@ -232,8 +232,7 @@ class Statement:
 
     Attributes:
         id: within the run.
-        answer: id of the answer that it is part of; None for a given text.
-        source: name of the given text.
+        answer: id of the answer that it is part of.
         place: its order in there.
         parsed: True if triplets could be read from it.
     """
@@ -241,8 +240,7 @@ class Statement:
     id: str
     text: str
     place: int
-    answer: str | None = None
-    source: str | None = None
+    answer: str
     parsed: bool = True
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ..base.leases import Lease
     from .candidates import Candidates, Statement
     from .openai_endpoint import Form as JsonForm
-    from .schemas import GrowthIn, RoleName
+    from .schemas import GrowthIn
 
 
 # Answers of a run: each is stored before it is used, and equal requests are asked once.
@@ -320,7 +320,7 @@ SHORT, LONG = 64, 512
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """A role of a run: its answers, and how its endpoint gives JSON.
+    """A model of a run: its answers, and how its endpoint gives JSON.
 
     Attributes:
         form: see `service.growth.writer`.
@@ -344,7 +344,7 @@ class Context:
 
     Attributes:
         main: the model whose knowledge is grown.
-        roles: other models; a role without one is the main model's.
+        judge: the model that judges; None: the main one.
         base: graph whose relations and entities are known from the start.
         added: triplets that persons added.
         statements: texts of all statements, by id.
@@ -357,7 +357,7 @@ class Context:
     posted: GrowthIn
     main: Seat
     candidates: Candidates
-    roles: dict[RoleName, Seat] = field(default_factory=dict)
+    judge: Seat | None = None
     base: KnowledgeGraph | None = None
     added: Sequence[tuple[str, str, str]] = ()
     lease: Lease | None = None
@@ -373,14 +373,10 @@ class Context:
         self.entities = Entities(self.base, self.same)
         self.relations = Relations(self.base)
 
-    def role(self, name: RoleName) -> Seat:
-        """The model of a role."""
-        return self.roles.get(name, self.main)
-
     @property
     def seats(self) -> list[Seat]:
         """All models, the main one first."""
-        return [self.main, *self.roles.values()]
+        return [self.main, *([self.judge] if self.judge else [])]
 
     @property
     def samples(self) -> int:
@@ -415,14 +411,13 @@ class Context:
         return [Request(messages, sampling, sample, kind, form) for sample in range(n)]
 
     def same(self, one: str, other: str) -> bool | None:
-        """Return True if most answers of the extractor say that two names are the same."""
-        seat = self.role("extractor")
-        if not seat.chat:
+        """Return True if most answers of the model say that two names are the same."""
+        if not self.main.chat:
             return None
         text = prompts.fill("same", names=prompts.data(f"{one}\n{other}"))
         asked = self.requests(text, "same", n=self.samples, max_tokens=8)
         replies = [
-            normalise(first_sentence(answer)) for answer in seat.answers.texts(asked, "names")
+            normalise(first_sentence(answer)) for answer in self.main.answers.texts(asked, "names")
         ]
         return 2 * sum(answer.split()[:1] == ["yes"] for answer in replies) > len(replies)
 
@@ -460,7 +455,6 @@ class Context:
                 "id": one.id,
                 "text": one.text,
                 "answer": one.answer,
-                "source": one.source,
                 "place": one.place,
                 "state": "parsed" if one.parsed else "unparsed",
             }

@@ -134,11 +134,11 @@ def first_calls(db: Database, prepared: Prepared[GrowthIn]) -> list[tuple[str, i
     context = Context(db, prepared.id, "", posted, main, Candidates({}), base=base)
     seed: list[tuple[str, int | None]] = []
     if posted.seed is not None and "|" in posted.seed:
-        relation = context.relations.canonical(posted.seed.split("|")[1])[0]
+        relation = context.relations.canonical(posted.seed.split("|")[1])
         if main.chat and relation not in context.relations.templates:
             seed.append(("question about the seed", 1))
         seed.append(("validation of the seed", context.samples))
-    elif posted.seed is None and base is not None and posted.elicit != "text":
+    elif base is not None:
         seed.append(("validation of the graph's facts", context.samples * len(base.facts)))
     return [*seed, *open_elicitor(context).first_calls()]
 

@@ -13,10 +13,11 @@ from typing import Literal, Protocol
 from ...editing.organism.unknown import UNKNOWN
 from ...editing.probe.matching import first_sentence, normalise
 from ...editing.probe.prompts import CHAT_CLOZE, QUESTION
-from ...loaders.records import SUBJECT_SLOT, Entity, Fact, KnowledgeGraph, as_template, fill, unique
+from ...loaders.records import SUBJECT_SLOT, Entity, Fact, KnowledgeGraph, as_template, unique
 from ..base.errors import NotFoundError, UsageError
 from ..forms.material import examples_first
 from .endpoint import Form, Kind, Message, Request, Sampling
+from .entities import Wording
 from .schemas import CrawlOptions
 
 # The names in an answer: its first sentence as a list, "A, B and C" or JSON.
@@ -395,22 +396,6 @@ LIST_QUESTION = (
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
-    """A text with `{}` for the subject.
-
-    Attributes:
-        question: True if it is a question; else a cloze that the answer continues.
-    """
-
-    template: str
-    question: bool = False
-
-    def filled(self, subject: str) -> str:
-        """The text for a subject."""
-        return fill(self.template, subject)
-
-
-@dataclass(frozen=True, slots=True)
 class Relation:
     """A relation and how to ask for it.
 
@@ -420,11 +405,6 @@ class Relation:
 
     name: str
     wordings: tuple[Wording, ...]
-
-    @property
-    def prompt(self) -> str:
-        """The first wording's text."""
-        return self.wordings[0].template
 
 
 def relations_of(facts: Iterable[Fact], most: int = 4) -> tuple[Relation, ...]:
@@ -458,8 +438,9 @@ def _relation(name: str, facts: list[Fact], most: int) -> Relation:
         for question in fact.questions
         if fact.subject in question
     )[:1]
-    clozes = [Wording(text) for text in unique([prompt, *paraphrases]) if SUBJECT_SLOT in text]
-    return Relation(name, (*clozes, *(Wording(q, True) for q in questions))[:most])
+    clozes = [text for text in unique([prompt, *paraphrases]) if SUBJECT_SLOT in text]
+    wordings = [Wording(text, "cloze") for text in clozes]
+    return Relation(name, (*wordings, *(Wording(text, "chat") for text in questions))[:most])
 
 
 @dataclass(frozen=True, slots=True)
@@ -510,13 +491,13 @@ def requests_for(
 
 
 def _text(wording: Wording, subject: str, asking: Asking, kind: Kind) -> str:
-    text = wording.filled(subject)
+    text, question = wording.of(subject), wording.form == "chat"
     if not asking.chat:
-        if wording.question:
+        if question:
             text = QUESTION.replace("{question}", text.strip())
-        shown = asking.questions if wording.question else asking.clozes
+        shown = asking.questions if question else asking.clozes
         return examples_first(asking.kinds if kind == "kind" else shown, text)
-    if not wording.question:
+    if not question:
         return CHAT_CLOZE.replace("{cloze}", text.rstrip())
     return LIST_QUESTION.replace("{question}", text) if kind == "direct" else text
 
@@ -603,14 +584,12 @@ class Level:
     Attributes:
         entities: that were asked, with the kind the model gives each.
         new: entities that the level's facts name first, in order; those of the next level.
-        unnamed: objects all in lower case, which are not asked themselves.
     """
 
     depth: int
     entities: Mapping[str, str | None]
     pairs: tuple[Pair, ...]
     new: tuple[str, ...]
-    unnamed: tuple[str, ...]
 
     @property
     def facts(self) -> tuple[Found, ...]:
@@ -661,11 +640,11 @@ class Crawler:
         self._examples = {name: tuple(of) for name, of in (examples or {}).items()}
         self._joined = JoinedNames()
         self._gate: Gate | None = None
-        self._not_kinds = not_kinds(w.template for r in relations for w in r.wordings)
+        self._not_kinds = not_kinds(w.text for r in relations for w in r.wordings)
         self._kinds: dict[str, str | None] = (
             dict(kinds or {}) if self._options.gate == "stored" else {}
         )
-        self._shares: dict[tuple[str, str], dict[str, float]] = {}
+        self._asked = 0
         self._guessed: dict[str, dict[str, float]] = {}
 
     def levels(self, start: Iterable[str]) -> Iterator[Level]:
@@ -708,15 +687,6 @@ class Crawler:
             if name not in level.new and name not in self.depths and self._names.is_named(name)
         )
         return [*(name for name in level.new if name in named), *corrected]
-
-    def inverse(self, fact: Found) -> float | None:
-        """Fraction of answers that name the subject, where the relation is asked of the object.
-
-        A check that is stored and filters nothing: a model states a fact in one direction and not
-        in the other (Berglund et al., "The Reversal Curse", ICLR 2024). None if it was not asked.
-        """
-        shares = self._shares.get((fact.object, fact.relation))
-        return None if shares is None else shares.get(fact.subject, 0.0)
 
     def guessed(self, fact: Found) -> float | None:
         """Fraction of invented subjects' answers that name the object; None if none was asked."""
@@ -774,14 +744,15 @@ class Crawler:
         first = self._gate is None
         more = [name for of in self._examples.values() for name in of] if first else []
         missing = [e for e in dict.fromkeys([*frontier, *more]) if e not in self._kinds]
-        wording = (Wording(KIND_QUESTION, True) if self._asking.chat else Wording(KIND_PROMPT),)
+        in_chat = self._asking.chat
+        wording = Wording(KIND_QUESTION, "chat") if in_chat else Wording(KIND_PROMPT, "cloze")
         # "X is a sibling of" begins like "X is a person": many samples, for some are of no use.
         k = self._options.samples * KIND_SAMPLES if self._sampling.temperature else 1
         requests = [
             request
             for entity in missing
             for request in requests_for(
-                entity, wording, self._sampling, k, asking=self._asking, kind="kind"
+                entity, [wording], self._sampling, k, asking=self._asking, kind="kind"
             )
         ]
         answers = self._ask(requests) if requests else []
@@ -796,10 +767,10 @@ class Crawler:
 
     def _within_budget(self, pairs: list[tuple[str, Relation]]) -> list[tuple[str, Relation]]:
         most = self._options.max_questions
-        if most is None or len(self._shares) + len(pairs) <= most:
+        if most is None or self._asked + len(pairs) <= most:
             return pairs
         self.reason = "budget"
-        return pairs[: most - len(self._shares)]
+        return pairs[: most - self._asked]
 
     def _level(
         self, depth: int, frontier: Sequence[str], wanted: Sequence[tuple[str, Relation]]
@@ -831,7 +802,6 @@ class Crawler:
             {entity: self._kinds.get(entity) for entity in frontier},
             pairs,
             new,
-            tuple(name for name in unseen if name not in new),
         )
 
     def _pair(
@@ -846,7 +816,7 @@ class Crawler:
         shares = {name: len(places) / n for name, places in naming.items()}
         unknown = sum(is_unknown(answer.text) for answer in answers) / n
         refused = sum(is_refusal(answer.text) for answer in answers) / n
-        self._shares[entity, relation.name] = shares
+        self._asked += 1
         state = pair_state(shares, unknown, refused, self._options.pair_threshold)
         found = []
         for name in sorted(naming, key=lambda name: (-shares[name], naming[name][0])):

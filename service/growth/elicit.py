@@ -1,16 +1,18 @@
-"""Sources of further triplets (component 2 of ThinkEval, §4.2): reasoning, a crawl, given texts."""
+"""Sources of further triplets (component 2 of ThinkEval, §4.2): reasoning, or a crawl."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from ...editing.probe.matching import contains, first_sentence, normalise
+from ...editing.probe.matching import contains, first_sentence, normalise, sentence_end
 from ...loaders.records import digest, unique
 from ..base.errors import UsageError
+from ..forms import examples as shipped
 from ..scoring.runtime import parse
-from . import missed, prompts, writer
+from . import prompts, writer
 from .candidates import Elicited, Found, Statement
 from .context import LONG, SHORT
 from .crawl import (
@@ -28,15 +30,13 @@ from .crawl import (
 from .crawl import Found as Named
 from .endpoint import Sampling, state_of
 from .lines import Extracted, ExtractedTriplet, Lines, read
-from .texts import statements
-from .ways import FACTS, measured, shortened
 
 if TYPE_CHECKING:
     from ...loaders.records import KnowledgeGraph
     from .candidates import Candidate
     from .context import Answer, Context
     from .endpoint import Request
-    from .schemas import GrowthIn, SettledCrawl
+    from .schemas import GrowthIn
 
 
 class Elicitor(Protocol):
@@ -54,10 +54,6 @@ class Elicitor(Protocol):
         """See the class."""
         ...
 
-    def start(self) -> Elicited:
-        """Return the knowledge before the first iteration; nothing for most."""
-        ...
-
     def elicit(self, passed: Sequence[Candidate]) -> Elicited:
         """Triplets from candidates that passed, each given once in the order of appearance.
 
@@ -67,29 +63,52 @@ class Elicitor(Protocol):
         """
         ...
 
-    def missed(self, seed: Candidate | None) -> str:
-        """Why no fact, or no chain from the seed, was found."""
-        ...
-
     def first_calls(self) -> list[tuple[str, int | None]]:
         """List the first iteration's requests after the seed: (kind, number or None: unknown)."""
         ...
 
 
-def open_elicitor(context: Context) -> Elicitor:
-    """The elicitor that the request of a run names."""
-    return ELICITORS[context.posted.elicit](context)
+# Statements of a text: its sentences in order, without list markers; by rules, without a model.
+#
+# A line is cut at the ends of its sentences as `editing.probe.matching` finds them (ThinkEval,
+# App. P: answers are segmented by rules).
+
+_MARKER = re.compile(
+    r"^\s*(?:(?:[-*+•–—·▪◦]|#{1,6}|>|\(?\d{1,3}[.):]|\(?[a-zA-Z][.)](?=\s)|step\s+\d{1,3}\s*[:.)-])\s*)+",
+    re.IGNORECASE,
+)
+_EMPHASIS = re.compile(r"(\*\*|__|`)")
+
+
+def statements(text: str) -> list[str]:
+    """Return the statements of a text; a part without letter or digit is none."""
+    found = []
+    for line in text.splitlines():
+        rest = _EMPHASIS.sub("", _without_marker(line)).strip()
+        while rest:
+            end = sentence_end(rest) or len(rest)
+            found.append(rest[:end].strip())
+            rest = rest[end:].strip()
+    return [each for each in found if any(char.isalnum() for char in each)]
+
+
+def _without_marker(line: str) -> str:
+    found = _MARKER.match(line)
+    # An initial is no list marker: `J. K. Rowling`.
+    if found is None or re.match(r"\s*[A-Z]\.\s+(?:[A-Z]\.|[A-Z][a-z]+\s)", line):
+        return line
+    return line[found.end() :]
 
 
 # Step-by-step reasoning as the source of triplets (ThinkEval, §4.2 and App. P).
 #
 # The model answers each passed question by reasoning; the answer is cut into statements by rules;
-# triplets are read from each statement by the extractor as JSON. A statement from which nothing
+# it reads triplets from each statement as JSON. A statement from which nothing
 # can be read is kept as unparsed. Statements are data: they go into a delimited block, and a
 # triplet whose names its statement does not contain goes to review.
 
 RELATIONS = 100
-"""Known relations that the extractor is shown, at most."""
+"""Known relations that the model is shown, at most."""
 
 
 class StepByStep:
@@ -106,17 +125,6 @@ class StepByStep:
                 remedy="Use a chat model, or --elicit crawl, which needs relation templates only.",
             )
         self._context = context
-        self._read = self._unparsed = 0
-
-    def start(self) -> Elicited:
-        """Nothing is known before the first question."""
-        return Elicited([])
-
-    def missed(self, seed: Candidate | None) -> str:
-        """Return the ends of the seed, the statements and the triplets, in sentences."""
-        found = self._context.candidates.all("triplet")
-        counts = (self._read, self._unparsed)
-        return missed.of_growth(seed, found, self._context.pass_share, counts)
 
     def first_calls(self) -> list[tuple[str, int | None]]:
         """Reasoning about the seed's question, then one extraction a statement."""
@@ -161,18 +169,16 @@ class StepByStep:
         ]
 
     def _extract(self, asked: Sequence[tuple[str, Statement]], queries: int) -> Elicited:
-        by_lines = asked and not writer.gives_json(self._context, self._context.role("extractor"))
+        by_lines = asked and not writer.gives_json(self._context)
         extracted = (self._by_lines if by_lines else self._as_json)(asked)
         found, stored = [], []
         for (question, one), each in zip(asked, extracted, strict=True):
-            self._read += 1
-            self._unparsed += each is None
             stored.append(replace(one, parsed=each is not None))
             found += [_found(question, one, triplet) for triplet in (each.triplets if each else ())]
         return Elicited(found, stored, queries)
 
     def _by_lines(self, asked: Sequence[tuple[str, Statement]]) -> list[Extracted | None]:
-        context, seat = self._context, self._context.role("extractor")
+        context, seat = self._context, self._context.main
         lines = Lines(context.base)
         requests = [
             context.requests(
@@ -183,7 +189,7 @@ class StepByStep:
         return [read(text) for text in seat.answers.texts(requests, "extraction")]
 
     def _as_json(self, asked: Sequence[tuple[str, Statement]]) -> list[Extracted | None]:
-        context, seat = self._context, self._context.role("extractor")
+        context, seat = self._context, self._context.main
         known = ", ".join(context.relations.names[:RELATIONS]) or "none so far"
         requests = [
             context.requests(
@@ -199,13 +205,12 @@ class StepByStep:
             )[0]
             for question, one in asked
         ]
-        extracted = writer.ask_for(
+        return writer.ask_for(
             Extracted,
             requests,
             lambda more: seat.answers.texts(more, "extraction"),
             form=seat.form,
         )
-        return [each.value for each in extracted]
 
 
 def _found(question: str, statement: Statement, extracted: ExtractedTriplet) -> Found:
@@ -221,17 +226,16 @@ def _found(question: str, statement: Statement, extracted: ExtractedTriplet) -> 
     )
 
 
-def elicit_by_reasoning(context: Context) -> StepByStep:
-    """The elicitor of a run."""
-    return StepByStep(context)
-
-
 # A crawl as the source of triplets: relation templates asked of every new entity.
 #
 # An iteration of the run is a level of the crawl (`service.growth.crawl`). Its triplets carry the
 # fraction of answers that name them, so they are not validated again; objects below the
 # thresholds and unknown pairs are recorded with their figures, and are no facts.
 
+EXAMPLES, KINDS = 3, 5
+"""Examples in front of a text, as forms show them, and in front of one that asks for a kind."""
+NAME = 24
+"""Tokens of a name at most."""
 SHOWN = 3
 """Answers of a triplet that are stored as its statements; its queries lead to all."""
 
@@ -247,43 +251,37 @@ class Crawl:
                 "A crawl takes its relations from a stored graph, and none is named.",
                 remedy="Name it with --base.",
             )
-        self._context, self._base = context, context.base
+        self._context = context
         self._answers: dict[str, Answer] = {}
-        self._pairs: list[Pair] = []
-        self._names = Names(self._base.entities)
-        self._start = start_entities(self._base, self._names, context.posted)
-        self._relations = relations_of(self._base.facts, context.posted.crawl.wordings)
-        self._asking, self._options = IN_CHAT if asks_in_chat(context) else PLAIN, _options(context)
-        self._crawler = self._opened()
-        self._levels: Iterator[Level] = self._crawler.levels(self._start)
-
-    def _opened(self) -> Crawler:
-        return Crawler(
+        posted, base = context.posted, context.base
+        names = Names(base.entities)
+        start = start_entities(base, names, posted)
+        self._relations = relations_of(base.facts, posted.crawl.wordings)
+        self._asking = _asking(context, base)
+        behind = self._asking.shown
+        most_likely = behind and posted.crawl.samples is None
+        kinds = {e.name: e.kind for e in base.entities if e.kind}
+        options = posted.crawl.settled(
+            most_likely=most_likely, gate="stored" if behind and kinds else "kind"
+        )
+        self._options = options.model_copy(update={"samples": 1}) if posted.greedy else options
+        # Behind examples the most likely name; a server does not end its answer at a line break.
+        self._crawler = Crawler(
             self._relations,
             self._ask,
             self._options,
-            sampling=self._sampling,
-            names=self._names,
-            examples=examples(self._base),
-            kinds={e.name: e.kind for e in self._base.entities if e.kind},
+            sampling=Sampling(
+                0.0 if posted.greedy or most_likely else posted.temperature,
+                NAME if most_likely else SHORT,
+                posted.random_seed,
+            ),
+            names=names,
+            examples=examples(base),
+            kinds=kinds,
             asking=self._asking,
             accepted=self._accepted,
         )
-
-    @property
-    def _is_text(self) -> bool:
-        """True for a model that continues texts, and was not trained on them."""
-        is_text = not self._asking.chat and not is_organism(self._context.posted)
-        return is_text and self._options.depth > 0
-
-    @property
-    def _sampling(self) -> Sampling:
-        """Drawn answers, or the most likely ones where nothing asks for several behind examples."""
-        posted = self._context.posted
-        drawn = Sampling(0.0 if posted.greedy else posted.temperature, SHORT, posted.random_seed)
-        if not self._asking.shown:
-            return drawn
-        return shortened(drawn) if posted.crawl.samples is None else drawn
+        self._levels: Iterator[Level] = self._crawler.levels(start)
 
     @property
     def stopped(self) -> str | None:
@@ -291,38 +289,19 @@ class Crawl:
         reason = self._crawler.reason
         return None if reason == "frontier empty" and self._crawler.following() else reason
 
-    def start(self) -> Elicited:
-        """Nothing is known before the first level; texts are asked with examples if that helps."""
-        context = self._context
-        if self._is_text:
-            found = measured(self._base, self._relations, self._sampling, self._ask)
-            context.note(found.sentence)
-            self._asking = found.asking
-            if self._asking.shown:
-                self._options = _options(context, self._asking)
-                self._crawler = self._opened()
-                self._levels = self._crawler.levels(self._start)
-        return Elicited([])
-
     def first_calls(self) -> list[tuple[str, int | None]]:
         """The first level: kinds, then at most all wordings of all relations."""
         samples = self._options.samples
         most = sum(len(relation.wordings) for relation in self._relations) * samples
-        calls: list[tuple[str, int | None]] = [
-            ("kinds", None),
-            ("relations of the start, at most", most),
-        ]
-        if self._is_text:
-            both = 2 * FACTS * max(len(each.wordings) for each in self._relations)
-            return [("with and without examples, at most", both), *calls]
-        return calls
+        return [("kinds", None), ("relations of the start, at most", most)]
 
     def elicit(self, passed: Sequence[Candidate]) -> Elicited:
         """The next level, whatever passed: its entities are those the crawl found."""
+        if self._asking.shown:
+            self._context.note(f"Asked for the most likely answer behind {EXAMPLES} examples.")
         level = next(self._levels, None)
         if level is None:
             return Elicited([])
-        self._pairs += level.pairs
         statements: dict[str, Statement] = {}
         found = [
             self._found(pair, named, level, statements)
@@ -330,11 +309,6 @@ class Crawl:
             for named in _recorded(pair)
         ]
         return Elicited(found, tuple(statements.values()))
-
-    def missed(self, seed: Candidate | None) -> str:
-        """Return the thresholds that the pairs missed, in a sentence."""
-        del seed
-        return missed.of_crawl(self._pairs, self._start, self._options)
 
     def _accepted(self, fact: Named) -> str | None:
         """The object of a fact as person or judge decided; None where it does not count."""
@@ -352,8 +326,7 @@ class Crawl:
 
     def _ask(self, requests: Sequence[Request]) -> list[Answer]:
         level = self._context.main.answers.iteration
-        stage = f"crawl: level {level}" if level else "with and without examples"
-        answers = self._context.main.answers.ask(requests, stage)
+        answers = self._context.main.answers.ask(requests, f"crawl: level {level}")
         self._answers |= {answer.id: answer for answer in answers}
         return answers
 
@@ -367,15 +340,11 @@ class Crawl:
             statements.setdefault(one, Statement(one, text, 0, answer=answer))
             ids.append(one)
         fact = named is not None and named.state == "fact"
-        checks = {
+        checks: dict[str, object] = {
             "depth": level.depth,
-            "chat": self._asking.chat,
             "pair": pair.state,
-            "unknown": round(pair.unknown, 4),
-            "kind": level.entities.get(pair.subject),
             "agree": round(named.agree, 4) if named else 0.0,
             "share": round(named.share, 4) if named else 0.0,
-            "inverse": self._crawler.inverse(named) if named and fact else None,
         }
         if named and self._context.posted.crawl.invented:
             guessed = self._crawler.guessed(named)
@@ -395,13 +364,25 @@ class Crawl:
         )
 
 
-def asks_in_chat(context: Context) -> bool:
-    """Return True if a crawl asks in a chat: as measured here, or as the server is able to.
+def _asking(context: Context, base: KnowledgeGraph) -> Asking:
+    """Return how a crawl asks: in a chat, behind shipped examples, or by plain texts.
 
     Where a server gives no form of JSON, sentences are continued: a list needs an instructed model.
+    A model in this process that continues texts gets examples that share no name with the graph;
+    an organism is asked as it was trained.
     """
-    main = context.main
-    return main.chat and main.form != "prompt" if main.in_chat is None else main.in_chat
+    main, answers = context.main, context.posted.answers
+    if main.chat and main.form != "prompt" if main.in_chat is None else main.in_chat:
+        return IN_CHAT
+    if answers.url is not None or parse(answers.model).organism is not None:
+        return PLAIN
+    names = [name for e in base.entities for name in (e.name, *e.aliases)]
+    found = Asking(
+        clozes=tuple(shipped.clozes(names, EXAMPLES)),
+        questions=tuple(shipped.questions(names, EXAMPLES)),
+        kinds=tuple(shipped.kinds(names, KINDS)),
+    )
+    return found if len(found.clozes) == EXAMPLES else PLAIN
 
 
 def _recorded(pair: Pair) -> Sequence[Named | None]:
@@ -409,22 +390,6 @@ def _recorded(pair: Pair) -> Sequence[Named | None]:
     if pair.state == "known":
         return pair.objects
     return pair.objects[:1] or (None,)
-
-
-def _options(context: Context, asking: Asking = PLAIN) -> SettledCrawl:
-    """Return the options of a run's crawl: a model of most likely answers is asked once."""
-    posted = context.posted
-    kinds = asking.shown and any(e.kind for e in context.base.entities) if context.base else False
-    found = posted.crawl.settled(
-        most_likely=asking.shown and posted.crawl.samples is None,
-        gate="stored" if kinds else "kind",
-    )
-    return found.model_copy(update={"samples": 1}) if posted.greedy else found
-
-
-def is_organism(posted: GrowthIn) -> bool:
-    """Return True for an organism in this process, which is asked as it was trained."""
-    return posted.answers.url is None and parse(posted.answers.model).organism is not None
 
 
 def start_entities(base: KnowledgeGraph, names: Names, posted: GrowthIn) -> list[str]:
@@ -445,69 +410,6 @@ def start_entities(base: KnowledgeGraph, names: Names, posted: GrowthIn) -> list
     return [found]
 
 
-def elicit_by_crawl(context: Context) -> Crawl:
-    """The elicitor of a run."""
-    return Crawl(context)
-
-
-# Given texts as the source of triplets: the extractor reads them from each statement.
-#
-# The triplets are known before the first question; each is then validated and reviewed like any
-# other, with the sentence that it comes from as its source.
-
-
-class Texts(StepByStep):
-    """Component 2 from the statements of the request's texts."""
-
-    expands_chains = False
-
-    def __init__(self, context: Context) -> None:
-        seat = context.role("extractor")
-        if not seat.chat:
-            raise UsageError(
-                f"{seat.answers.endpoint.model} answers no messages, so it cannot extract"
-                " triplets.",
-                remedy="Use a chat model: --model, or --endpoint for one behind a server.",
-            )
-        self._context = context
-        self._read = self._unparsed = 0
-
-    def start(self) -> Elicited:
-        """Return all triplets of the texts."""
-        return self._extract([(one.source or "", one) for one in self._all()], 0)
-
-    def elicit(self, passed: Sequence[Candidate]) -> Elicited:
-        """Return nothing: all triplets of a text are known at the start."""
-        del passed
-        return Elicited([])
-
-    def first_calls(self) -> list[tuple[str, int | None]]:
-        """Return one extraction a statement."""
-        return [("extraction", len(self._all()))]
-
-    def _all(self) -> list[Statement]:
-        base = self._context.base
-        names = tuple(
-            name
-            for entity in (base.entities if base is not None else ())
-            for name in (entity.name, *entity.aliases)
-            if "." in name
-        )
-        return [
-            Statement(digest([text.name, place, each], 20), each, place, source=text.name)
-            for text in self._context.posted.texts
-            for place, each in enumerate(statements(text.text, names))
-        ]
-
-
-def elicit_from_text(context: Context) -> Texts:
-    """Return the elicitor of a run."""
-    return Texts(context)
-
-
-ELICITORS: dict[str, Callable[[Any], Elicitor]] = {
-    "cot": elicit_by_reasoning,
-    "crawl": elicit_by_crawl,
-    "text": elicit_from_text,
-}
-"""Elicitors by the name that a request gives."""
+def open_elicitor(context: Context) -> Elicitor:
+    """Return the elicitor that the request of a run names."""
+    return Crawl(context) if context.posted.elicit == "crawl" else StepByStep(context)

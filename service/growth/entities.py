@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from rapidfuzz import fuzz, process
 
 from ...editing.probe.matching import contains, normalise
-from ...loaders.records import SUBJECT_SLOT, Entity
+from ...loaders.records import SUBJECT_SLOT, Entity, fill
 
 if TYPE_CHECKING:
     from ...loaders.records import KnowledgeGraph
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .endpoint import Form
 
 
-# Relations of a growing graph: their wordings, near-equal names, and those with one object.
+# Relations of a growing graph: their wordings, and those with one object.
 #
 # Where the request names a base graph, a relation is asked for in the words of its data set; else
 # by generic sentences about the relation's name.
@@ -39,14 +39,14 @@ GENERIC = (
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """A text with `{}` for the subject, which is asked or continued."""
+    """A text with `{}` for the subject: a question (`chat`), or a cloze that is continued."""
 
     text: str
     form: Form
 
     def of(self, subject: str) -> str:
         """The text with the subject filled in."""
-        return self.text.replace(SUBJECT_SLOT, subject, 1)
+        return fill(self.text, subject)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,17 +84,10 @@ class Relations:
         """All names, in order of appearance."""
         return list(self._names.values())
 
-    def canonical(self, name: str) -> tuple[str, str | None]:
-        """The relation of that name, new or known; and a known one that is nearly equal."""
+    def canonical(self, name: str) -> str:
+        """Return the relation of that name, new or known."""
         name = " ".join(name.split())
-        key = normalise(name)
-        if key in self._names:
-            return self._names[key], None
-        # rapidfuzz's types call positional arguments `__s1`, which pyrefly takes for a name.
-        # pyrefly: ignore[no-matching-overload]
-        near = process.extractOne(key, list(self._names), scorer=fuzz.WRatio, score_cutoff=NEAR)
-        self._names[key] = name
-        return name, self._names[near[0]] if near else None
+        return self._names.setdefault(normalise(name), name)
 
     def template(self, relation: str) -> Template:
         """Its wordings; those of a relation without any are generated from its name."""
@@ -184,17 +177,13 @@ class Entities:
     Args:
         base: graph whose entities are known from the start, with aliases and kinds.
         same: asks the model.
-
-    Attributes:
-        blocked: pairs of names that the model says are different.
     """
 
     def __init__(self, base: KnowledgeGraph | None, same: Same) -> None:
         self._same = same
         self._known: dict[str, str] = {}
         self._records: dict[str, Entity] = {}
-        self.blocked: set[frozenset[str]] = set()
-        self.undecided: list[tuple[str, str]] = []
+        self._different: set[frozenset[str]] = set()
         for entity in base.entities if base is not None else ():
             self._add(entity)
 
@@ -205,16 +194,14 @@ class Entities:
         if known is not None:
             return known
         for other in self._near(name):
-            if frozenset((name, other)) in self.blocked:
+            if frozenset((name, other)) in self._different:
                 continue
             answer = self._same(name, other)
             if answer:
                 self._alias(other, name)
                 return other
-            if answer is None:
-                self.undecided.append((name, other))
-            else:
-                self.blocked.add(frozenset((name, other)))
+            if answer is not None:
+                self._different.add(frozenset((name, other)))
         self._add(Entity(name))
         return name
 

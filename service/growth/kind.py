@@ -47,7 +47,7 @@ class GrowthStore(Store[GrowthOut]):
             "growth/merge_run",
             id=prepared.id,
             graph=posted.graph,
-            seed=posted.seed or posted.base or ", ".join(text.name for text in posted.texts),
+            seed=posted.seed or posted.base,
             elicit=posted.elicit,
             model=endpoint.model if endpoint.url else parse(endpoint.model).name,
             endpoint=f"{endpoint.model}@{endpoint.url or 'local'}",
@@ -150,7 +150,7 @@ def _sentences(out: GrowthOut, measure: Measure | None = None) -> list[str]:
         )
     if without_chain(out):
         found.append("No chain was found.")
-    return [*found, *filter(None, (out.missed, out.asked))]
+    return [*found, *([out.asked] if out.asked else [])]
 
 
 def without_chain(out: GrowthOut) -> bool:

@@ -34,17 +34,12 @@ WAITING = "waits for review"
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The end of a pass: the run's state, and the reason.
-
-    Attributes:
-        missed: which thresholds were missed where no fact or no chain was found; else None.
-    """
+    """The end of a pass: the run's state, and the reason."""
 
     state: Literal["finished", "waiting_review"]
     reason: str
     iterations: int
     chains: int
-    missed: str | None = None
 
 
 def seed_of(posted: GrowthIn) -> Triplet | None:
@@ -88,7 +83,6 @@ class Loop:
         self._elicitor = open_elicitor(context)
         self._number, self._cot_queries = 1, 0
         self._paths: list[rows.ChainRow] = []
-        self._facts = 0
         self._began = time.monotonic()
 
     def run(self) -> Outcome:
@@ -105,14 +99,7 @@ class Loop:
         except EndpointError:
             self._context.candidates.write(self._context.db, self._context.run, self._context.lease)
             raise
-        return Outcome(state, reason, self._number, len(self._paths), self._missed())
-
-    def _missed(self) -> str | None:
-        """Why no chain leads from the seed to its object; of a run without one, why no fact."""
-        if self._paths or (self._seed is None and self._facts):
-            return None
-        found = self._context.candidates.found(self._seed) if self._seed else None
-        return self._elicitor.missed(found)
+        return Outcome(state, reason, self._number, len(self._paths))
 
     def _iterate(self) -> tuple[Literal["finished", "waiting_review"], str]:
         posted = self._context.posted
@@ -141,10 +128,10 @@ class Loop:
             self._number += 1
 
     def _first(self) -> list[Candidate]:
-        """The first inputs: the seed, a base graph's facts, a text's triplets, persons' own."""
+        """The first inputs: the seed or a base graph's facts, and persons' own triplets."""
         context = self._context
         found: list[Triplet] = [self._seed] if self._seed is not None else []
-        if context.posted.seed is None and context.posted.elicit != "text" and context.base:
+        if context.posted.seed is None and context.base:
             found += [(f.subject, f.relation, f.object) for f in context.base.facts]
         work = []
         for triplet in [*found, *filter(None, map(self._resolved, context.added))]:
@@ -152,7 +139,7 @@ class Loop:
             if new:
                 self._gate(one, None, seed=True)
                 work.append(one)
-        return [*work, *self._take(self._elicitor.start())]
+        return work
 
     def _resolved(self, triplet: Triplet | None) -> Triplet | None:
         if triplet is None:
@@ -161,7 +148,7 @@ class Loop:
         entities = self._context.entities
         return (
             entities.canonical(subject),
-            self._context.relations.canonical(relation)[0],
+            self._context.relations.canonical(relation),
             entities.canonical(object),
         )
 
@@ -217,15 +204,13 @@ class Loop:
         kinds = [n for n in names if n and is_type_word(n) and not context.entities.knows(n)]
         if not kinds:
             names = [context.entities.canonical(name) if name else name for name in names]
-        relation, near = context.relations.canonical(relation)
+        relation = context.relations.canonical(relation)
         one, new = context.candidates.triplet(names[0], relation, names[1], self._number)
         one.statements += found.statements
         one.queries += found.queries
         one.checks |= found.checks
         if not new:
             return None
-        if near is not None:
-            one.checks["relation_like"] = near
         if kinds:
             one.reason = f"{kinds[0]!r} reads as a kind, not as a name"
         if context.posted.elicit != "crawl":
@@ -260,7 +245,6 @@ class Loop:
         """Store graph, candidates and the iteration's row."""
         context = self._context
         facts = self._synthesis.facts()
-        self._facts = len(facts)
         self._synthesis.write(facts)
         self._paths = self._synthesis.chains(facts)
         context.candidates.write(context.db, context.run, context.lease)

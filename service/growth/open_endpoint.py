@@ -177,7 +177,7 @@ def require_models(posted: GrowthIn) -> None:
         ModelLoadError: a name is that of no hub model, folder or GGUF file.
         UsageError: an organism's options that cannot be read, or a state instead of a model.
     """
-    for each in (posted.answers, *posted.roles.values()):
+    for each in filter(None, (posted.answers, posted.judge_model)):
         if each.url is None and parse(each.model).organism is None:
             from ...editing import models
 

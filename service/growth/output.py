@@ -1,16 +1,13 @@
-"""Files of an export: as one zip, with their digests, or on disk."""
+"""Files of an export: as one zip, or on disk."""
 
 from __future__ import annotations
 
-import hashlib
 import io
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
 from ..base.errors import UsageError
-
-DIGESTS = "sha256sums.txt"
 
 
 def zipped(files: Mapping[str, bytes]) -> bytes:
@@ -27,12 +24,6 @@ def zipped(files: Mapping[str, bytes]) -> bytes:
             entry.create_system = 3  # Unix, wherever it is written
             archive.writestr(entry, files[name])
     return out.getvalue()
-
-
-def with_digests(files: Mapping[str, bytes]) -> dict[str, bytes]:
-    """The files and a list of their SHA-256, which `sha256sum -c` checks."""
-    lines = [f"{hashlib.sha256(files[name]).hexdigest()}  {name}\n" for name in sorted(files)]
-    return {**files, DIGESTS: "".join(lines).encode()}
 
 
 def write(files: Mapping[str, bytes], target: Path) -> None:

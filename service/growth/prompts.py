@@ -27,14 +27,9 @@ def texts() -> dict[str, str]:
     }
 
 
-def digests() -> dict[str, str]:
-    """Digest of each prompt's text."""
-    return {name: digest_of(text, 12) for name, text in texts().items()}
-
-
 def digest() -> str:
     """Digest of all prompts; a run whose prompts changed is not continued."""
-    return digest_of(digests(), 16)
+    return digest_of(texts(), 16)
 
 
 def fill(name: str, **values: str) -> str:

@@ -36,7 +36,7 @@ def check(settings: Settings, posted: GrowthIn) -> None:
         UsageError: a model or an address that the operator has not allowed, or a bad seed.
     """
     seed_of(posted)
-    for endpoint in (posted.answers, *posted.roles.values()):
+    for endpoint in filter(None, (posted.answers, posted.judge_model)):
         if endpoint.url is None:
             submit.require_allowed(settings, endpoint.model)
         else:
@@ -109,7 +109,7 @@ def _run_of(db: Database, posted: GrowthIn) -> GrowthOut | None:
 
 def _name(db: Database, posted: GrowthIn) -> str:
     """The id of a request's run; with `as_new` one that no run has."""
-    start = posted.seed.split("|")[0] if posted.seed else posted.base or posted.texts[0].name
+    start = posted.seed.split("|")[0] if posted.seed else posted.base or ""
     body = posted.model_dump(mode="json", exclude_defaults=True)
     first = f"grow-{slug(start)[:40].strip('-')}-{digest(body, 8)}"
     name, number = first, 1

@@ -6,11 +6,11 @@ import csv
 import io
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 from pydantic import ValidationError
 
@@ -22,7 +22,6 @@ from ..base.statistics import agreement
 from ..reports.formats import Column
 from .runs import require_run
 from .schemas import (
-    AgreementReport,
     CandidateDetail,
     CandidateOut,
     CandidatePage,
@@ -39,9 +38,6 @@ if TYPE_CHECKING:
     from ...cypher.run import Database
     from ...cypher.sending import Tx
 
-T = TypeVar("T")
-
-
 # Decisions about a run's candidates: each is stored with who made it, when and why.
 #
 # A decision is never changed: a later one is another record. A person's latest one counts; a
@@ -49,7 +45,7 @@ T = TypeVar("T")
 # concurrent decisions are numbered in one order.
 
 PARTS = ("subject", "relation", "object")
-WAITING = ("review", "conflict")
+WAITING: tuple[CandidateState, ...] = ("review", "conflict")
 """States of candidates that a person shall decide."""
 
 
@@ -167,11 +163,7 @@ def _write(tx: Tx, run: str, number: int, decision: Decision) -> str:
     else:
         verb, candidate = decision.verb, decision.candidate
         before, after = _decided(tx, run, candidate, decision)
-    rests_on = {
-        row.id
-        for row in tx.run(rows.EvidenceRow, "growth/evidence", run=run, id=candidate)
-        if row.id
-    }
+    evidence = tx.run(rows.EvidenceRow, "growth/evidence", run=run, id=candidate)
     tx.run(
         int,
         "growth/append_decision",
@@ -185,7 +177,7 @@ def _write(tx: Tx, run: str, number: int, decision: Decision) -> str:
         before=_json(before),
         after=_json(after),
         reason=decision.reason,
-        evidence=sorted(rests_on),
+        evidence=sorted({row.id for row in evidence}),
     )
     return candidate
 
@@ -312,20 +304,6 @@ def detail(db: Database, run: str, candidate: str) -> CandidateDetail:
     return CandidateDetail(**dict(found[0]), evidence=evidence, decisions=decisions)
 
 
-def state_of(text: str) -> CandidateState:
-    """A state by its name.
-
-    Raises:
-        UsageError: no such state.
-    """
-    if text not in get_args(CandidateState):
-        raise UsageError(
-            f"{text!r} is no state of a candidate.",
-            remedy=f"States are {', '.join(get_args(CandidateState))}.",
-        )
-    return cast(CandidateState, text)
-
-
 def _read_cursor(cursor: str | None) -> tuple[int, str]:
     if cursor is None:
         return -1, ""
@@ -409,61 +387,6 @@ def _row(
         **quality(tp, fp, fn),
         **values,
     )
-
-
-# Agreement over a table of ratings: one column an annotator, one row an item.
-
-IDS = ("id", "item", "chain", "candidate", "triplet")
-"""Header of a first column that names the items and holds no ratings."""
-UNUSED = "(no rating)"
-"""Second category where all ratings of a table are equal."""
-
-
-def read_csv(
-    text: str, name: str = "the table", categories: Sequence[str] | None = None
-) -> AgreementReport:
-    """Return the agreement over a table with one column an annotator and one row an item.
-
-    A first column headed id, item, chain, candidate or triplet names the items. An empty cell is
-    no rating.
-
-    Args:
-        categories: possible ratings; None: those that occur. AC1 depends on their number.
-
-    Raises:
-        UsageError: fewer than two columns of ratings, or a rating that is no category.
-    """
-    reader = csv.reader(io.StringIO(text.removeprefix("\ufeff")))
-    lines = _readable(reader, name)
-    header = [cell.strip() for cell in next(lines, [])]
-    named = bool(header) and header[0].casefold() in IDS
-    people = header[1:] if named else header
-    if len(people) < 2 or len(set(people)) < len(people) or "" in people:
-        raise UsageError(
-            f"{name} has no two columns with names of annotators.",
-            remedy="Give a header with the name of each annotator, and one row an item.",
-        )
-    items: list[dict[str, str]] = []
-    for cells in lines:
-        ratings = [cell.strip() for cell in (cells[1:] if named else cells)]
-        if len(ratings) > len(people):
-            raise UsageError(
-                f"{name}, line {reader.line_num}: {len(ratings)} ratings of {len(people)}"
-                " annotators.",
-                remedy="Give one cell an annotator; an empty one is no rating.",
-            )
-        items.append({who: said for who, said in zip(people, ratings, strict=False) if said})
-    used = sorted({said for item in items for said in item.values()})
-    unknown = [said for said in used if categories is not None and said not in categories]
-    if unknown:
-        raise UsageError(
-            f"{name}: {unknown[0]!r} is no category.",
-            remedy=f"Categories are {', '.join(categories or ())}.",
-        )
-    chosen = list(categories or used)
-    categories = chosen if len(chosen) > 1 else [*chosen, UNUSED]
-    found = agreement([list(item.values()) for item in items], categories)
-    return AgreementReport(**dict(found), annotators=people)
 
 
 # Tables of a review, for the terminal and for CSV files, and decisions read from CSV files.
@@ -605,11 +528,11 @@ def _readable(reader: Any, name: str) -> Iterator[list[str]]:
         ) from error
 
 
-def read_file(read: Callable[..., T], path: Path, **given: Any) -> T:
-    """Read a CSV file by `read_csv` or `read_decisions`; called by `datasets.read_apart`.
+def read_file(path: Path, by: str | None) -> Read:
+    """Read the decisions of a CSV file; called by `datasets.read_apart`.
 
     Raises:
-        UsageError: there is no such file, or as `read`.
+        UsageError: there is no such file, or as `read_decisions`.
     """
     try:
         body = path.read_bytes()
@@ -617,7 +540,7 @@ def read_file(read: Callable[..., T], path: Path, **given: Any) -> T:
         raise UsageError(
             f"{path} cannot be read: {error.strerror or error}.", remedy="Give a CSV file."
         ) from error
-    return read(decoded(body, path.name), path.name, **given)
+    return read_decisions(decoded(body, path.name), path.name, by)
 
 
 def decoded(body: bytes, name: str) -> str:

@@ -95,7 +95,6 @@ class Attempt:
         self._set(
             state=outcome.state,
             reason=outcome.reason,
-            missed=outcome.missed,
             seconds=time.monotonic() - began,
         )
         return outcome
@@ -104,8 +103,8 @@ class Attempt:
         posted = self._posted
         opened_all["main"] = self._open(self._runtime, posted.answers)
         self._require_same(opened_all["main"])
-        for role, endpoint in posted.roles.items():
-            opened_all[role] = self._open(self._runtime, endpoint)
+        if posted.judge_model is not None:
+            opened_all["judge"] = self._open(self._runtime, posted.judge_model)
         for _ in range(PASSES):
             context = self._context(budget, opened_all)
             n = require_run(self._runtime.db, self._run).decisions
@@ -142,9 +141,9 @@ class Attempt:
             self._run,
             self._row.graph,
             self._posted,
-            seats.pop("main"),
+            seats["main"],
             Candidates(decided),
-            roles=seats,  # type: ignore[arg-type]
+            judge=seats.get("judge"),
             base=base,
             added=added,
             lease=self._lease,

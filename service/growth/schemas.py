@@ -26,7 +26,6 @@ from ...cypher.rows.growth import (
 )
 from ..base.errors import UsageError
 from ..base.llm import checked_address
-from ..base.statistics import Agreement as AgreementStatistics
 from ..models.edit import Name
 from ..models.experiment import Result
 from ..models.options import Option
@@ -35,11 +34,12 @@ from ..models.options import Option
 #
 # `GrowthIn` is the one request; the queue stores it, and `service.growth.kind` runs it.
 
-Elicit = Literal["cot", "crawl", "text"]
-"""Source of triplets: step-by-step reasoning, a crawl over relation templates, or a text."""
+Elicit = Literal["cot", "crawl"]
+"""Source of triplets: step-by-step reasoning, or a crawl over relation templates."""
+ExportFormat = Literal["knowgic", "csv"]
+"""KnowGIC's records of chains, or tables for a spreadsheet."""
 Refine = Literal["none", "model", "human"]
 JudgeKind = Literal["none", "human", "model", "both", "check"]
-RoleName = Literal["writer", "extractor", "judge"]
 
 
 class EndpointIn(BaseModel):
@@ -70,15 +70,6 @@ class EndpointIn(BaseModel):
             return None if url is None else checked_address(url)
         except UsageError as error:
             raise ValueError(f"{error.detail} {error.remedy}") from None
-
-
-class TextIn(BaseModel):
-    """A text from which statements are taken."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    name: str = Field(min_length=1, max_length=200, description="Name of the text.")
-    text: str = Field(min_length=1, max_length=2_000_000, description="The text.")
 
 
 Gate = Literal["kind", "stored", "none"]
@@ -185,7 +176,7 @@ class GrowthIn(BaseModel):
     seed: str | None = Field(
         default=None,
         max_length=1200,
-        description="`subject|relation|object`; a crawl needs the subject only; with texts null.",
+        description="`subject|relation|object`; a crawl needs the subject only.",
     )
     graph: Annotated[Name | None, Option(flags=("--graph", "-g"))] = Field(
         default=None,
@@ -195,19 +186,14 @@ class GrowthIn(BaseModel):
         default=None,
         description="Stored graph that gives relations, entities and training text.",
     )
-    elicit: Elicit = Field(default="cot", description="cot, crawl or text.")
+    elicit: Elicit = Field(default="cot", description="cot or crawl.")
     answers: EndpointIn = Field(
-        default=EndpointIn(), description="The model whose knowledge is grown."
+        default=EndpointIn(),
+        description="The model whose knowledge is grown; it also words questions and reads"
+        " triplets.",
     )
-    roles: dict[RoleName, EndpointIn] = Field(
-        default={}, description="Other models for writing, extracting and judging; null: the same."
-    )
-    texts: tuple[TextIn, ...] = Field(
-        default=(), description="Texts to read triplets from, for `elicit: text`."
-    )
-    # Ids of runs are digests of their requests, which always had this field.
-    extractor: Literal["model"] = Field(
-        default="model", description="Always `model`, which reads triplets from statements."
+    judge_model: EndpointIn | None = Field(
+        default=None, description="Another model that judges; null: the one that answers."
     )
     samples: int = Field(default=5, ge=1, le=100, description="Answers to a validating question.")
     pass_share: Annotated[float | None, Option(flags=("--pass",))] = Field(
@@ -248,9 +234,7 @@ class GrowthIn(BaseModel):
 
     @model_validator(mode="after")
     def _complete(self) -> GrowthIn:
-        if self.elicit == "text" and not self.texts:
-            raise ValueError("elicit is text, and no text is given")
-        if self.elicit != "text" and self.seed is None and self.base is None:
+        if self.seed is None and self.base is None:
             raise ValueError("nothing says where to begin: give a seed, or a base graph")
         return self
 
@@ -285,7 +269,7 @@ class GrowthOut(Result):
         description="The request, with every option."
     )
     seed: str = Field(description="Its start: `subject|relation|object`, or an entity.")
-    elicit: Elicit = Field(description="How triplets are found: cot, crawl or text.")
+    elicit: Elicit = Field(description="How triplets are found: cot or crawl.")
     model: str = Field(description="Name of the model.")
     endpoint: str = Field(
         description="Address of the model's server; empty where the service loads the model."
@@ -303,11 +287,6 @@ class GrowthOut(Result):
         default=None,
         description="How the model is asked, with the measurements that chose it; null where"
         " nothing was chosen.",
-    )
-    missed: str | None = Field(
-        default=None,
-        description="Which thresholds were missed, and by how much, where no fact or no chain was"
-        " found; else null.",
     )
     scored_as: str | None = Field(
         default=None,
@@ -509,97 +488,7 @@ class CandidateDetail(CandidateOut):
     decisions: list[DecisionOut] = Field(description="The decisions about it, oldest first.")
 
 
-class AgreementReport(AgreementStatistics):
-    """Agreement of people over what they decided; null where undefined."""
-
-    annotators: list[str] = Field(description="Names of the people.")
-
-
-# Results of a crawl: its report, also against a true graph, and how two crawls agree.
-
-
-class Retrieval(BaseModel):
-    """Items found, compared with the true ones."""
-
-    true: int = Field(description="Number of those that could be found.")
-    found: int = Field(description="Number of those that were found, true or not.")
-    right: int = Field(description="Number of the found ones that are true.")
-    recalled: int = Field(
-        description="Number of those of `true` that were found; less than `right` where more is"
-        " true than could be found within the steps."
-    )
-    precision: float | None = Field(description="right / found; null where none was found.")
-    recall: float | None = Field(description="recalled / true; null if `true` is 0.")
-    f1: float | None = Field(
-        description="Harmonic mean of precision and recall; null where one of them is undefined."
-    )
-
-
-class Chains(Retrieval):
-    """Chains from the start to an object; chains over the same entities are one."""
-
-    object: str = Field(description="Object that the chains end at.")
-    missed: int = Field(description="True chains that were not found.")
-
-
-class RelationRow(Retrieval):
-    """The facts of one relation."""
-
-    relation: str = Field(description="Relation of the fact.")
-
-
-class DepthRow(Retrieval):
-    """The facts of one level."""
-
-    depth: int = Field(description="Level of the crawl, from 0.")
-
-
-class CalibrationBin(BaseModel):
-    """Objects whose fraction of answers is in an interval."""
-
-    low: float = Field(
-        description="Lower end of the interval, not part of it (the first bin has 0)."
-    )
-    high: float = Field(description="Upper end of the interval, part of it.")
-    n: int = Field(description="objects.")
-    share: float | None = Field(
-        description="Mean fraction of answers of its objects; null without any."
-    )
-    right: float | None = Field(description="Fraction of them that are true; null without any.")
-
-
-class Calibration(BaseModel):
-    """Calibration: an object's fraction of answers against how often it is true."""
-
-    n: int = Field(
-        description="objects: all that answers of known pairs name, and the first of each unknown"
-        " pair."
-    )
-    brier: float | None = Field(
-        description="Mean squared difference of fraction and truth (Brier 1950); null without"
-        " objects."
-    )
-    bins: list[CalibrationBin] = Field(description="Objects by fraction of answers.")
-
-
-class AgainstTruth(BaseModel):
-    """A crawl against a graph that holds the truth."""
-
-    truth: str = Field(description="Id of that graph.")
-    steps: int = Field(
-        description="Facts count as reachable whose subject is less than so many steps from the"
-        " start."
-    )
-    facts: Retrieval = Field(description="`true` counts the reachable facts.")
-    entities: Retrieval = Field(description="likewise.")
-    chains: Chains | None = Field(
-        description="Chains from the start to the object; null without an object."
-    )
-    calibration: Calibration = Field(
-        description="Fractions of answers compared with the truth of the facts."
-    )
-    by_relation: list[RelationRow] = Field(description="The facts by relation.")
-    by_depth: list[DepthRow] = Field(description="The facts by level.")
+# The report of a crawl.
 
 
 class LevelRow(BaseModel):
@@ -620,7 +509,7 @@ class CrawlReport(BaseModel):
     run: str = Field(description="Id of the growth run.")
     graph: str = Field(description="Id of the graph.")
     model: str = Field(description="Name of the model.")
-    start: list[str] = Field(description="Names of the entities that it began with.")
+    start: str = Field(description="Entity that it began with; empty: all of its base graph.")
     stop_reason: str | None = Field(
         description="`frontier empty`, `depth` or `budget`; null while it is not finished."
     )
@@ -628,12 +517,9 @@ class CrawlReport(BaseModel):
         default=None,
         description="How the model was asked, with the measurements that chose it.",
     )
-    missed: str | None = Field(
-        default=None,
-        description="Which thresholds were missed, and by how much, where no fact was found; else"
-        " null.",
-    )
     facts: int = Field(description="Number of facts that were kept.")
+    base: str = Field(description="Id of the graph that gave relations and names.")
+    confirmed: int = Field(description="Number of the kept facts that are in that graph, too.")
     unknown: int = Field(description="Number of pairs that the model does not know.")
     refused: int = Field(description="Number of pairs about which the model declines to answer.")
     entities: int = Field(description="Number of entities that were asked about.")
@@ -643,16 +529,3 @@ class CrawlReport(BaseModel):
     answers: int = Field(description="All answers, those about kinds included.")
     seconds: float = Field(description="Duration in seconds.")
     levels: list[LevelRow] = Field(description="The levels, from 0.")
-    against: AgainstTruth | None = Field(
-        default=None, description="The crawl against a true graph; null without one."
-    )
-
-
-class Agreement(BaseModel):
-    """Facts of two crawls, of two seeds for example."""
-
-    runs: tuple[str, str] = Field(description="Ids of the two crawls.")
-    facts: tuple[int, int] = Field(description="Number of facts of each.")
-    common: int = Field(description="Number of facts that both have.")
-    either: int = Field(description="Number of facts that at least one has.")
-    jaccard: float | None = Field(description="common/either; null where both are empty.")

@@ -117,9 +117,7 @@ class Validation:
             one.tries += 1
             one.question = wording.of(subject)
             if contains(wording.text, names):
-                # Asked like this, an answer would prove nothing: the next question, please.
-                one.checks["named"] = [*one.checks.get("named", []), one.question]
-                continue
+                continue  # asked like this, an answer would prove nothing
             trial.wording = wording
             return True
         self._give_up(one)
@@ -205,7 +203,7 @@ def judge(context: Context, candidates: Sequence[Candidate]) -> None:
         BudgetReached, EndpointError: decisions made before are stored.
     """
     open_ = [one for one in candidates if not _decided(context, one)]
-    seat = context.role("judge")
+    seat = context.judge or context.main
     requests = [
         context.requests(_text(context, one), "judge", max_tokens=LONG, temperature=0.0)[0]
         for one in open_
@@ -214,8 +212,8 @@ def judge(context: Context, candidates: Sequence[Candidate]) -> None:
         Judged, requests, lambda more: seat.answers.texts(more, "judging"), form=seat.form
     )
     for one, each in zip(open_, judgements, strict=True):
-        if each.value is not None:
-            _record(context, one, each.value)
+        if each is not None:
+            _record(context, one, each)
 
 
 def _decided(context: Context, one: Candidate) -> bool:
@@ -241,7 +239,10 @@ def _record(context: Context, one: Candidate, judgement: Judged) -> None:
             after = Triplet(**judgement.triplet.model_dump())
         except ValueError:
             return
-    reason, by = judgement.reason[:REASON] or None, context.role("judge").answers.endpoint.id
+    reason, by = (
+        judgement.reason[:REASON] or None,
+        (context.judge or context.main).answers.endpoint.id,
+    )
     try:
         review.decide(
             context.db, context.run, one.id, verdict, by, role="judge", after=after, reason=reason

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -20,7 +19,7 @@ from .openai_endpoint import Form
 
 if TYPE_CHECKING:
     from .candidates import Candidate
-    from .context import Context, Seat
+    from .context import Context
 
 
 # Structured answers: a pydantic model asked for as JSON.
@@ -28,8 +27,7 @@ if TYPE_CHECKING:
 # The server's own format is used where it has an effect (`service.growth.openai_endpoint`), else
 # the JSON schema is part of the prompt. An answer is read leniently (code fence, text around the
 # JSON, unknown keys) and validated strictly; one that is invalid is returned to the model with
-# the validator's message, at most twice. An answer that stays invalid is no value, and is
-# counted.
+# the validator's message, at most twice. An answer that stays invalid is no value.
 #
 # The caller asks: it stores every answer before this module reads it.
 
@@ -54,31 +52,14 @@ Ask = Callable[[list[Request]], Sequence[str]]
 """Asks the requests and returns the text of each answer, in their order."""
 
 
-@dataclass(frozen=True, slots=True)
-class Structured(Generic[T]):
-    """The result of one structured request.
-
-    Attributes:
-        value: the validated answer; None if it stayed invalid (unparsed).
-        repairs: number of repair turns that were asked.
-        problem: defect of the last answer; empty if there is a value.
-        texts: the answers, in order.
-    """
-
-    value: T | None
-    repairs: int
-    problem: str
-    texts: tuple[str, ...]
-
-
 class InvalidAnswerError(ValueError):
     """An answer holds no JSON that satisfies the model."""
 
 
 def ask_for(
     model: type[T], requests: Sequence[Request], ask: Ask, *, form: Form = "prompt"
-) -> list[Structured[T]]:
-    """Ask for JSON; all requests at once, then those to be repaired.
+) -> list[T | None]:
+    """Ask for JSON; all requests at once, then those to be repaired. None: it stayed invalid.
 
     Args:
         model: type of an answer.
@@ -87,32 +68,26 @@ def ask_for(
         form: the form that the endpoint is able to give.
     """
     turns = [prepared(request, model, form) for request in requests]
-    texts: list[list[str]] = [[] for _ in requests]
     values: list[T | None] = [None] * len(requests)
-    problems = [""] * len(requests)
     waiting = list(range(len(requests)))
     for _ in range(1 + REPAIRS):
         if not waiting:
             break
         for i, text in zip(waiting, ask([turns[i] for i in waiting]), strict=True):
-            texts[i].append(text)
             try:
-                values[i], problems[i] = parse(text, model), ""
+                values[i] = parse(text, model)
             except InvalidAnswerError as error:
-                problems[i] = str(error)
-                turns[i] = repair(turns[i], text, problems[i])
+                turns[i] = repair(turns[i], text, str(error))
         waiting = [i for i in waiting if values[i] is None]
-    return [
-        Structured(value, len(answers) - 1, problem, tuple(answers))
-        for value, problem, answers in zip(values, problems, texts, strict=True)
-    ]
+    return values
 
 
-def gives_json(context: Context, seat: Seat) -> bool:
-    """Return True if a model gives JSON: its server has a form for it, or a short try has it.
+def gives_json(context: Context) -> bool:
+    """Return True if the model gives JSON: its server has a form for it, or a short try has it.
 
     A weak model repeats the schema that it is shown, up to the last token that it may write.
     """
+    seat = context.main
     if seat.form != "prompt":
         return True
     text = prompts.fill(
@@ -257,10 +232,9 @@ class Writer:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._seat = context.role("writer")
 
     def _writes(self) -> bool:
-        return self._seat.chat and gives_json(self._context, self._seat)
+        return self._context.main.chat and gives_json(self._context)
 
     def questions(self, candidates: Sequence[Candidate]) -> dict[str, Wording]:
         """A question for each candidate whose relation has no wordings; by its id."""
@@ -354,13 +328,13 @@ class Writer:
             self._context.requests(text, kind, max_tokens=LONG, temperature=0.0)[0]
             for text in texts
         ]
-        found = ask_for(
+        main = self._context.main
+        return ask_for(
             model,
             asked,
-            lambda requests: self._seat.answers.texts(requests, "writing"),
-            form=self._seat.form,
+            lambda requests: main.answers.texts(requests, "writing"),
+            form=main.form,
         )
-        return [each.value for each in found]
 
 
 def prompt_of(context: Context, one: Candidate) -> str:

@@ -11,7 +11,6 @@ from pydantic import BaseModel, Field
 from ...cypher.rows.growth import CandidateState
 from ..base.paging import LIMIT
 from ..growth import control, review
-from ..growth.export import Format as GraphFormat
 from ..growth.export import exported
 from ..growth.output import zipped
 from ..growth.review import Decision
@@ -22,6 +21,7 @@ from ..growth.schemas import (
     CandidatePage,
     DecisionIn,
     Decisions,
+    ExportFormat,
     Recorded,
     RecordedFile,
 )
@@ -38,7 +38,7 @@ RunId = Annotated[str, PathParam(min_length=1, max_length=200, description="Id o
 class ExportedFiles(BaseModel):
     """The files of an export, in UTF-8 by name, and the parts that their format cannot hold."""
 
-    format: GraphFormat = Field(description="Layout of the files.")
+    format: ExportFormat = Field(description="Layout of the files.")
     files: dict[str, str] = Field(description="Text of each file, by name.")
     lost: list[str] = Field(description="Parts that the layout cannot hold, each a sentence.")
 
@@ -56,12 +56,9 @@ def export_growth(
     run: RunId,
     db: Db,
     format: Annotated[
-        GraphFormat,
-        Query(description="KnowGIC's two layouts; csv: tables; audit: all of the run."),
+        ExportFormat,
+        Query(description="KnowGIC's records of chains, or tables for a spreadsheet."),
     ] = "knowgic",
-    single_link: Annotated[
-        bool, Query(description="At most one fact from one entity to another; chains are equal.")
-    ] = True,
     max_steps: Annotated[int, Query(ge=1, le=5, description="Of the longest chain.")] = 5,
     packed: Annotated[bool, Query(description="One zip; else JSON, which lists lost parts.")] = (
         True
@@ -69,7 +66,7 @@ def export_growth(
 ) -> Response:
     """The files of `thinkeval graph grow export`; of a finished run always the same bytes."""
     row = require_run(db, run)
-    made = exported(db, row.id, format, single_link=single_link, max_steps=max_steps)
+    made = exported(db, row.id, format, max_steps=max_steps)
     if packed:
         attached = {"Content-Disposition": f'attachment; filename="{row.id}-{format}.zip"'}
         return Response(zipped(made.files), media_type=ZIP, headers=attached)

@@ -59,7 +59,7 @@ def grown(db: Database, run: str, candidates: Sequence[dict[str, Any]]) -> Itera
     ]
     db.write(rows.WrittenRow, "growth/write_answers", run=run, iteration=1, rows=answers)
     statement = {
-        "id": "s1", "text": "Subject 0 studied at Object 0.", "answer": "a1", "source": None,
+        "id": "s1", "text": "Subject 0 studied at Object 0.", "answer": "a1",
         "place": 0, "state": "parsed",
     }  # fmt: skip
     db.write(rows.WrittenRow, "growth/write_statements", run=run, rows=[statement])

@@ -40,14 +40,9 @@ MORE: dict[str, tuple[str, tuple[str, ...], str, str]] = {
     ),
     "Layouts of a grown graph": (
         "`thinkeval graph grow export`",
-        (
-            "service/growth/export.py",
-            "service/growth/export.py",
-            "service/growth/export.py",
-            "service/growth/export.py",
-        ),
+        ("service/growth/export.py",),
         "text",
-        "KnowGIC's published layouts, tables for a spreadsheet, and a run's audit bundle.",
+        "KnowGIC's records of chains, and tables for a spreadsheet.",
     ),
 }
 """Files besides the data sets: command, modules whose docstrings describe it, language, summary."""

@@ -11,7 +11,6 @@ from fastapi.responses import Response
 
 from ....cypher import rows
 from ...base.formatting import pluralize
-from ...graphs.datasets import require_graph
 from ...growth import review as reviews
 from ...growth.review import current
 from ...growth.schemas import CandidateDetail, CandidateOut, GrowthOut
@@ -29,14 +28,12 @@ if TYPE_CHECKING:
 # Drawing of a growing graph: entities in columns by the iteration in which they appeared.
 #
 # An edge is a triplet. Of a crawl its colour is the fraction of answers that name the object,
-# dashed below the thresholds, grey where the model does not know; beside a truth graph green is
-# in both, red in the run alone, and dotted in the truth alone (missing).
+# dashed below the thresholds, grey where the model does not know.
 
 MOST = 200
-"""Triplets that are drawn: facts first, then those that wait, are missing, failed or are unknown;
-each in order of appearance."""
+"""Triplets that are drawn: facts first, then those that wait, failed or are unknown; each in order
+of appearance."""
 COLUMN, ROW, TOP, LEFT = 210, 34, 40, 90
-FAILED = 2
 SHOWN = ("validated", "discarded", "unknown", "review", "conflict", "new", "refused")
 """States of triplets that are drawn."""
 
@@ -74,42 +71,24 @@ class Drawing:
     columns: list[tuple[int, str]]
     left_out: int
     crawled: bool
-    compared: bool
-    known: int
-    wrong: int
-    missing: int
 
 
-def draw(
-    candidates: Sequence[CandidateOut],
-    truth: set[Triplet] | None,
-    *,
-    crawled: bool,
-) -> Drawing:
+def draw(candidates: Sequence[CandidateOut], *, crawled: bool) -> Drawing:
     """Lay out the triplets of a run.
 
     Args:
-        truth: facts to compare with; those about the run's subjects that it lacks are missing.
         crawled: columns are depths, and states of pairs are drawn.
     """
     found = [row for row in candidates if row.state in SHOWN and row.object]
     # A crawl finds several unknown pairs for each fact; they must not displace the facts.
     drawn = sorted(((_triplet(row), row) for row in found), key=lambda each: _rank(each[1]))
-    facts = {triplet for triplet, row in drawn if row.state == "validated"}
-    asked = {triplet[0] for triplet, _ in drawn}
-    missing = sorted({t for t in truth or () if t[0] in asked} - facts)
     columns: dict[str, int] = {}
     edges: list[tuple[Triplet, int, str, str]] = []
-    first = sum(_rank(row) < FAILED for _, row in drawn)
-    for triplet, row in drawn[: max(first, MOST - len(missing))][:MOST]:
+    for triplet, row in drawn[:MOST]:
         depth = _column(row, crawled)
         columns.setdefault(triplet[0], max(0, depth - 1))
         columns.setdefault(triplet[2], max(depth, columns[triplet[0]]))
-        edges.append((triplet, depth, _css(row, triplet, truth, crawled), _title(row, triplet)))
-    for triplet in missing[: MOST - len(edges)]:
-        columns.setdefault(triplet[0], 0)
-        columns.setdefault(triplet[2], columns[triplet[0]] + 1)
-        edges.append((triplet, columns[triplet[2]], "missing", f"missing: {' | '.join(triplet)}"))
+        edges.append((triplet, depth, _css(row, crawled), _title(row, triplet)))
     nodes = _placed(columns)
     places = {node.name: node for node in nodes}
     named = "depth" if crawled else "iteration"
@@ -124,17 +103,13 @@ def draw(
             (LEFT + COLUMN * n, "start" if n == 0 else f"{named} {n}")
             for n in sorted(set(columns.values()))
         ],
-        left_out=len(drawn) + len(missing) - len(edges),
+        left_out=len(drawn) - len(edges),
         crawled=crawled,
-        compared=truth is not None,
-        known=len(facts & (truth or set())),
-        wrong=len(facts - (truth or facts)),
-        missing=len(missing),
     )
 
 
 def _rank(row: CandidateOut) -> int:
-    return {"validated": 0, "discarded": FAILED, "unknown": FAILED + 1}.get(row.state, 1)
+    return {"validated": 0, "discarded": 2, "unknown": 3}.get(row.state, 1)
 
 
 def _triplet(row: CandidateOut) -> Triplet:
@@ -148,15 +123,13 @@ def _column(row: CandidateOut, crawled: bool) -> int:
     return int(checks["depth"]) if crawled and "depth" in checks else row.iteration
 
 
-def _css(row: CandidateOut, triplet: Triplet, truth: set[Triplet] | None, crawled: bool) -> str:
+def _css(row: CandidateOut, crawled: bool) -> str:
     if row.state == "unknown":
         return "unknown"
     if row.state == "discarded":
         return "below"
     if row.state != "validated":
         return "waits"
-    if truth is not None:
-        return "right" if triplet in truth else "wrong"
     if crawled and row.share is not None:
         return f"share share{min(4, int(5 * row.share))}"
     return "fact"
@@ -256,7 +229,7 @@ def review(db: Database, run: str, chosen: str, cursor: str | None) -> Queue:
     page = reviews.page(
         db,
         run,
-        [reviews.state_of(each) for each in reviews.WAITING],
+        reviews.WAITING,
         limit=WAITING_PAGE,
         cursor=cursor,
     )
@@ -275,27 +248,18 @@ def more(db: Database, run: GrowthOut, asked: Mapping[str, str]) -> dict[str, An
     """The values of `growth_run.html` beside those of every kind.
 
     Args:
-        asked: of the address: `candidate` and `cursor` of the queue; `truth`, a graph to compare.
+        asked: of the address: `candidate` and `cursor` of the queue.
 
     Raises:
-        NotFoundError: no such candidate or graph.
+        NotFoundError: no such candidate.
     """
-    truth = asked.get("truth", "")
     found = db.read(CandidateOut, "growth/candidates", run=run.id)
     triplets = [each for each in found if each.kind == "triplet"]
-    known = _triplets(db, require_graph(db, truth, kind=None).graph) if truth else None
     decided = reviews.decisions_of(db, run.id)
     newest = list(reversed(decided.items))[:DECIDED]
     return {
         "queue": review(db, run.id, asked.get("candidate", ""), asked.get("cursor") or None),
         "decisions": Table("decisions-made", "Decisions", reviews.DECISIONS, newest),
         "decided": decided.total,
-        "drawing": draw(triplets, known, crawled=run.elicit == "crawl"),
-        "truth": truth,
-    }
-
-
-def _triplets(db: Database, graph: str) -> set[tuple[str, str, str]]:
-    return {
-        (f.subject, f.relation, f.object) for f in db.read(rows.FactRow, "graph/facts", graph=graph)
+        "drawing": draw(triplets, crawled=run.elicit == "crawl"),
     }

@@ -27,7 +27,7 @@ from thinkeval.service.base import backup
 from thinkeval.service.base.errors import KNOWN_ERRORS, UsageError, in_one_line
 from thinkeval.service.cli import sweep
 from thinkeval.service.graphs.datasets import read, read_apart
-from thinkeval.service.growth import review, texts
+from thinkeval.service.growth import review
 from thinkeval.service.reports.formats import Column, Table, joined
 from thinkeval.service.rules import mining
 from thinkeval.service.scoring import forget
@@ -45,10 +45,7 @@ READERS: dict[str, tuple[str, Callable[[Path], Any]]] = {
     "triples": (".csv", read),
     "rules": (".yaml", mining._read),
     "knowledge sets": (".jsonl", apart(depedit.read)),
-    "decisions": (".csv", apart(partial(review.read_file, review.read_decisions, by="a"))),
-    "ratings": (".csv", apart(partial(review.read_file, review.read_csv))),
-    "text": (".txt", lambda path: texts.read([path])),
-    "forget set": (".jsonl", lambda path: texts.read([path])),
+    "decisions": (".csv", apart(partial(review.read_file, by="a"))),
     "pairs to retain": (".jsonl", apart(forget.read)),
     "pairs to learn": (".jsonl", apart(finetune.read)),
     "table to join": (".csv", lambda path: joined(TABLE, path)),
@@ -134,9 +131,7 @@ def test_a_line_of_200_mb_is_an_error_of_one_line(tmp_path: Path, kind: str, lin
     refused(lambda: reader(path))
 
 
-@pytest.mark.parametrize(
-    "command", ["import {}", "graph grow agreement {}", "graph grow decide run {} --as ann"]
-)
+@pytest.mark.parametrize("command", ["import {}", "graph grow decide run {} --as ann"])
 def test_the_program_says_it_in_one_line_with_status_2(tmp_path: Path, command: str) -> None:
     path = tmp_path / "own.csv"
     pipe(path)

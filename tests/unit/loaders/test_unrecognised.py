@@ -59,8 +59,3 @@ def test_a_folder_without_data_is_told_by_its_content(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("x", encoding="utf-8")
     with pytest.raises(UnknownFormatError, match=r"this folder, which has notes\.txt"):
         formats.load(tmp_path)
-
-
-def test_the_remedy_for_texts_names_what_reads_them(tmp_path: Path) -> None:
-    texts = refusal(tmp_path, "b.json", json.dumps({"Anna Berg": ["She was", "born"]}))
-    assert "thinkeval graph grow from-text" in (texts.remedy or "")

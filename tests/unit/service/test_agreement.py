@@ -6,12 +6,10 @@ from itertools import permutations
 
 import pytest
 
-from thinkeval.service.base.errors import UsageError
 from thinkeval.service.base.statistics import (
     ac1,
     agreement,
     alpha,
-    check_figures,
     pairwise,
     unanimous,
 )
@@ -78,22 +76,3 @@ def test_alpha_is_nominal_alpha_by_pairs() -> None:
 def test_alpha_of_equal_ratings_is_undefined() -> None:
     assert alpha([["a", "a"], ["a", "a", "a"]]) is None
     assert unanimous([["a", "a"], ["a", "a", "a"]]) == 1.0
-
-
-def test_ac1_above_raw_agreement_is_refused() -> None:
-    with pytest.raises(UsageError, match="impossible"):
-        check_figures(0.97, 0.98)
-    with pytest.raises(UsageError, match="impossible"):
-        check_figures(0.97, 0.98, annotators=3)
-    with pytest.raises(UsageError, match="impossible"):
-        check_figures(0.97, 0.98, annotators=2, all_agree=True)
-    with pytest.raises(UsageError, match=r"at most 0\.98,"):
-        check_figures(0.97, 0.981, annotators=3, all_agree=True)
-    assert "from 0.97 to 0.98" in check_figures(0.97, 0.98, annotators=3, all_agree=True)
-    assert "possible" in check_figures(0.97, 0.9)
-
-
-@pytest.mark.parametrize("given", [(1.2, 0.9, 2), (0.9, -2.0, 2), (0.9, 0.8, 1)])
-def test_no_figures_of_agreement(given: tuple[float, float, int]) -> None:
-    with pytest.raises(UsageError, match="no figures"):
-        check_figures(*given)

@@ -82,18 +82,3 @@ def test_the_judge_and_agreement_are_one_table(db: Database, run: str, thinkeval
     assert (last["iteration"], last["judged"], last["unanimous"]) == ("all", "1", "0.0")
     table = thinkeval("results", "growth", run).out
     assert "positive is what a person keeps or corrects" in table
-
-
-def test_agreement_of_a_table(thinkeval: Cli, at_once: Any, tmp_path: Path) -> None:
-    ratings = tmp_path / "ratings.csv"
-    rows = ["ann,bob,cid", *["yes,yes,yes"] * 97, *["yes,no,yes"] * 3]
-    ratings.write_text("\n".join(rows))
-    found = thinkeval("graph", "grow", "agreement", str(ratings), "--json").json
-    assert [round(found[key], 3) for key in ("pairwise", "unanimous", "ac1")] == [0.98, 0.97, 0.98]
-    refused = at_once("graph", "grow", "agreement", "--raw", "0.97", "--ac1", "0.98")
-    assert (refused.code, "impossible" in refused.err) == (2, True)
-    three = ("--annotators", "3", "--unanimous")
-    assert (
-        "possible"
-        in thinkeval("graph", "grow", "agreement", "--raw", ".97", "--ac1", ".98", *three).out
-    )

@@ -95,7 +95,6 @@ def test_no_chain_is_exit_1_with_the_reasons(
     code, out = thinkeval(capsys, *started(graph_id))
     assert code == 1
     assert "No chain was found." in out
-    assert "The seed is no fact: " in out
     assert "unknown to the model" in out
 
 

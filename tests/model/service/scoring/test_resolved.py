@@ -119,11 +119,11 @@ def test_a_fine_tune_too_large_to_be_saved_is_refused_without_a_model(
 
 def test_a_role_of_a_run_has_to_be_a_model(mine: str, tmp_path: Path):
     seed = "Paris|city in country|France"
-    roles = {"extractor": EndpointIn(model=str(tmp_path / "rules"))}
+    judge = EndpointIn(model=str(tmp_path / "rules"))
     posted = GrowthIn(seed=seed, answers=EndpointIn(model=mine))
     require_models(posted)
     with pytest.raises(EditingError, match="rules"):
-        require_models(posted.model_copy(update={"roles": roles}))
+        require_models(posted.model_copy(update={"judge_model": judge}))
 
 
 def test_a_table_without_scores_has_its_header():
