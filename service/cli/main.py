@@ -27,7 +27,7 @@ from .audit_subject import audit_subject
 from .backup import backup, restore, verify
 from .catalog import doctor, methods, metrics, queries
 from .codes import ERROR, INTERRUPTED, WORKED
-from .compare import audit, compare, diff
+from .compare import audit, compare
 from .crawl import crawl
 from .deltas import deltas
 from .demo import demo
@@ -74,7 +74,6 @@ for _kind in KINDS:
     results.command(_kind.plural)(command_of(_kind))
 results.command()(graphs)
 results.command()(chains)
-results.command()(diff)
 results.command()(audit)
 results.add_typer(deltas, name="deltas")
 

@@ -32,7 +32,6 @@ from ...states import table as states
 from ...states.kind import COMPARISON
 from ..state import AppState, Db
 from . import facts, growth, matrix
-from . import facts as comparing
 from .charts import plot
 from .home import last_used
 from .matrix import View
@@ -146,25 +145,16 @@ def cancel(sweep: Id, db: Db, here: AppState) -> Response:
 def compare(
     request: Request,
     db: Db,
-    edit: Annotated[list[Word] | None, Query(max_length=100)] = None,
-    a: Word = "",
-    b: Word = "",
+    edit: Annotated[list[Word], Query(max_length=100, default_factory=list)],
     measure: Taken = None,
     chains: facts.Which = "all",
     page_: PageNumber = 1,
 ) -> Response:
-    """Any number of edits side by side; two of them as their diff."""
-    edits = comparing.named(edit or [], a, b)
-    if len(edits) > 2:
-        many = comparing.side_by_side(db, edits, measure, chains, page_)
-        return page(
-            request, "experiments_several.html", here="/compare", names=MEASURE_NAMES,
-            url=link(request), **many,
-        )  # fmt: skip
-    if edit:
-        a, b = (*edits, "", "")[:2]
-    values = comparing.compared(db, a, b, measure)
-    return page(request, "compare.html", here="/compare", names=MEASURE_NAMES, **values)
+    """Edits side by side."""
+    values = facts.side_by_side(db, edit, measure, chains, page_)
+    return page(
+        request, "experiments_several.html", names=MEASURE_NAMES, url=link(request), **values
+    )
 
 
 @router.get("/facts")

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ....cypher import rows
-from ....cypher.metric_options import displays, headlines, integers
 from ...base.errors import NotFoundError, UsageError
 from ...base.formatting import pluralize as count_words
 from ...graphs import datasets
 from ...models.edit import MEASURE_NAMES, Measure, Score
-from ...reports import diff as diffs
 from ...reports import figure_style
 from ...reports.comparison import compare
 from ...reports.paired import Difference, difference_text, further, paired
@@ -21,6 +20,7 @@ from ...reports.table import STEPS
 from ...reports.verdict import BestMethod, best_method, in_a_word, rank, took
 from ...scoring import record
 from ...scoring.intervals import MEASURE as SAMPLED
+from ...scoring.request import posted
 from . import charts, matrix
 from .home import last_used
 from .matrix import View, Which, stored_scores
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from ....cypher.run import Database
     from ....loaders.records import RewriteRequest
     from ...base.cache import Cache
-    from ...models.diff import Diff, MetricDelta
     from ...reports.verdict import Part
 
 
@@ -338,39 +337,32 @@ def _real(over: Difference | None, best: str, name: str) -> str:
     )
 
 
-# Values of the comparison of edits: the choices, the diff of two, the table and chains of more.
-
-CHOICES = 300
-"""Newest scored edits in a picker; any other edit can be named in the address."""
-
+# Values of the comparison of edits: the table and the chains.
 
 MOST = 12
 """Edits that are compared at most."""
-
-
-def named(edits: Sequence[str], a: str, b: str) -> list[str]:
-    """The edits of an address, each once: those ticked in a list, or the two pickers' a and b.
-
-    Raises:
-        UsageError: there are more than `MOST`.
-    """
-    found = list(dict.fromkeys(edit for edit in (*edits, a, b) if edit))
-    if len(found) > MOST:
-        raise UsageError(
-            f"{len(found)} edits are chosen; at most {MOST} are compared.", remedy="Untick some."
-        )
-    return found
+COMPARED = (
+    "efficacy", "generalization", "ifr", "ifr_beyond_subject", "preservation", "subject_retention",
+)  # fmt: skip
+"""The metrics of the table."""
 
 
 def side_by_side(
     db: Database, edits: Sequence[str], measure: Measure | None, which: matrix.Which, page: int
 ) -> dict[str, Any]:
-    """Three edits or more: their scores as columns, and their chains where they have the same.
+    """Return the scores of edits as columns, and their chains where they have the same.
 
     Raises:
         NotFoundError, NothingStoredError: an edit is unknown or unscored.
-        UsageError: they are of several data sets, or have no measure in common.
+        UsageError: they are fewer than two, more than `MOST` or of several data sets, or have no
+            measure in common.
     """
+    edits = list(dict.fromkeys(edits))
+    if not 2 <= len(edits) <= MOST:
+        raise UsageError(
+            f"Two to {MOST} edits are compared; {len(edits)} are named.",
+            remedy="Tick them in the list of edits.",
+        )
     scores = list({s.edit: s for s in (record.get_score(db, edit) for edit in edits)}.values())
     sets = sorted({score.dataset for score in scores})
     if len(sets) > 1:
@@ -386,77 +378,24 @@ def side_by_side(
     by: Measure = measure if measure in common else first(common)
     alike = len({(s.subject, s.target_true) for s in scores}) == 1
     models = len({s.model for s in scores}) > 1
+    one_fact = len({s.rewrite for s in scores}) == 1
     placed = figure_style.places(score.method for score in scores)
     columns = [
         (s, charts.Series(f"{s.method} · {s.model}" if models else s.method, i, placed[s.method]))
         for i, s in enumerate(scores)
     ]
+    states = [f"{posted(s)['model']}+edit:{s.edit}" for s in scores]
     return {
-        "edits": [score.edit for score in scores],
         "columns": columns,
-        "alike": alike,
-        "one_fact": len({s.rewrite for s in scores}) == 1,
+        "one_fact": one_fact,
         "measures": common,
         "measure": by,
         "metrics": [name for name in COMPARED if any(s.get(name, by) for s in scores)],
         "grid": matrix.shown(matrix.read(db, scores, by), which, page) if alike else None,
         "bands": matrix.BANDS,
+        "command": shlex.join(
+            ["thinkeval", "compare", *states, "-g", sets[0], "-r", scores[0].rewrite]
+        )
+        if one_fact
+        else "",
     }
-
-
-COMPARED = (
-    "efficacy", "generalization", "ifr", "ifr_beyond_subject", "preservation", "subject_retention",
-)  # fmt: skip
-"""The metrics of a table of several edits."""
-
-
-def compared(db: Database, a: str, b: str, measure: Measure | None) -> dict[str, Any]:
-    """The choices of the pickers and, if both edits are named, their diff.
-
-    Raises:
-        NotFoundError, NothingStoredError, UsageError: an edit is unknown or unscored, or the
-            edits belong to different data sets.
-    """
-    choices = list(db.read(rows.PageEditRow, "edits/page_edits", status="succeeded", limit=CHOICES))
-    found: dict[str, Any] = {"diff": None, "metrics": [], "measures": [], "json": ""}
-    if a and b:
-        left, right = (record.get_score(db, edit) for edit in (a, b))
-        a, b = left.edit, right.edit
-        both = [m for m in left.measures if m in right.measures]
-        diff = diffs.diff(db, a, b, measure)
-        found = {
-            "diff": diff,
-            "metrics": _headline(diff),
-            "measures": both,
-            "json": f"/v1/edits/{a}/diff/{b}?measure={diff.measure}",
-        }
-    listed = {row.id for row in choices}
-    missing = [edit for edit in dict.fromkeys((a, b)) if edit and edit not in listed]
-    choices += [
-        row
-        for edit in missing
-        for row in db.read(rows.PageEditRow, "edits/page_edits", posted_as=[edit])
-    ]
-    return {"choices": choices, "a": a, "b": b, "counts": integers()} | found
-
-
-def _headline(diff: Diff) -> list[tuple[MetricDelta, str]]:
-    """The headline metrics in the order of a score, then IFR by steps; B is better, worse or "".
-
-    The better value is nearer to the best one: a Preservation of 1.8 is worse than one of 0.9.
-    """
-    shown = [m for m in diff.metrics if m.measure == diff.measure]
-    whole = {m.metric: m for m in shown if m.step is None}
-    best = displays()
-    by_steps = [m for m in shown if m.metric == "ifr_by_steps" and m.n_a != 0]
-    return [
-        *((whole[name], _judged(whole[name], best[name].good)) for name in headlines()
-          if name in whole),
-        *((metric, _judged(metric, best["ifr"].good)) for metric in by_steps),
-    ]  # fmt: skip
-
-
-def _judged(metric: MetricDelta, best: float | None) -> str:
-    if best is None or metric.a is None or metric.b is None or not metric.delta:
-        return ""
-    return "better" if abs(metric.b - best) < abs(metric.a - best) else "worse"

@@ -260,8 +260,7 @@ def _foot(compared: Comparison | None, measure: str, by_model: bool) -> dict[Key
 
 # Chains by edits: how much of each chain's reliability every one of several edits leaves.
 #
-# A chain is its sequence of entities, as in the diff of two edits; each edit counts its chains by
-# its own options.
+# A chain is its sequence of entities; each edit counts its chains by its own options.
 
 CHAINS_ON_PAGE = 15
 """Chains on one page."""

@@ -19,7 +19,7 @@ ROOT = "/tools/thinkeval"
 TOKEN = "a token of enough characters"
 REWRITE = "harry-potter--studied-at"
 PAGES = (
-    "/facts", "/sweeps", "/data", "/leaderboard", "/compare", "/comparisons", "/rules", "/depedit",
+    "/facts", "/sweeps", "/data", "/leaderboard", "/comparisons", "/rules", "/depedit",
     "/coedits", "/growth", "/documentation",
 )  # fmt: skip
 
