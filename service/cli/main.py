@@ -40,7 +40,6 @@ from .leakcut import coedit, leakcut
 from .models import audit_knowledge, covariance, hparams, organism, probe, train_mend, tune
 from .options import GroupedCommand, GroupOfCommands
 from .output import emit_error, emit_text, print_unencodable, set_up_logs
-from .plan import plan
 from .report import chains, report
 from .score import score
 from .serve import db, serve, worker
@@ -102,7 +101,6 @@ model.add_typer(organism, name="organism")
 lab = typer.Typer(help="What else to edit, edits in sequence, and DepEdit's protocol.")
 lab.command()(leakcut)
 lab.command()(coedit)
-lab.command()(plan)
 lab.command()(sequence)
 lab.command()(audit_subject)
 lab.add_typer(depedit, name="depedit")
