@@ -31,7 +31,7 @@ NEEDED: dict[str, dict[str, Any]] = {
     "GET /v1/graphs/{graph}/proofs": {"params": {"subject": "a", "relation": "r", "object": "b"}},
 }
 """What has to be sent, by route, for anybody to look for the name in its path."""
-PAGES = ("/", "/edits/{edit}", "/leaderboard", "/rules")
+PAGES = ("/", "/edits/{edit}", "/methods", "/rules")
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +79,7 @@ def test_a_leaderboard_of_an_unknown_graph_names_it(client: TestClient) -> None:
     shown = problem(client.get("/v1/leaderboard", params={"graph": "nope"}), 404)
     assert "graph 'nope'" in shown["detail"]
     assert shown["title"] == "Not found"
-    page = client.get("/leaderboard", params={"graph": "nope"}, headers={"Accept": "text/html"})
+    page = client.get("/methods", params={"graph": "nope"}, headers={"Accept": "text/html"})
     assert page.status_code == 404
     assert "nope" in page.text
 
