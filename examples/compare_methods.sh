@@ -13,4 +13,6 @@ read -r ROME MEMIT NONE < <(
 # here is evidence for other rewrites, or for large models.
 thinkeval report "$ROME" "$MEMIT" "$NONE"
 thinkeval report "$ROME" "$MEMIT" "$NONE" -f latex
-thinkeval results diff "$ROME" "$MEMIT"  # facts that changed sides, chains that only one of them cut
+# The facts that MEMIT's model answers otherwise than ROME's, and the chains that opened or closed.
+thinkeval compare "organism+edit:$ROME" "organism+edit:$MEMIT" -g hogwarts \
+  -r harry-potter--studied-at --samples 0

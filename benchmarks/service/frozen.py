@@ -96,7 +96,6 @@ show: show {edit}
 chains: results chains {edit} --limit 0
 chains-implied: results implications {edit} --surviving
 leakcut: lab leakcut {edit} --budget 3 --rules
-diff: results diff {edit} {other}
 query-of-edit: db queries metrics/ifr --edit {edit}
 closure-of-edit: graph rules closure {edit} --new --limit 0
 groundings-of-edit: graph rules instantiate {edit}
@@ -189,7 +188,6 @@ rest-edit-graph: GET /v1/edits/{edit}/graph
 rest-edit-leakcut: GET /v1/edits/{edit}/leakcut
 rest-edit-query: GET /v1/edits/{edit}/queries/metrics/ifr
 rest-edit-implications: GET /v1/edits/{edit}/implications?limit=5
-rest-edit-diff: GET /v1/edits/{edit}/diff/{other}
 rest-edit-missing: GET /v1/edits/nothing
 rest-append-answers: GET /v1/edits/<append:0.edit>/answers
 rest-append-additivity: GET /v1/edits/<append:0.edit>/additivity

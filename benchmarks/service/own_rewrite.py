@@ -50,7 +50,6 @@ GETS = {
     "the graph": "/v1/graphs/{graph}",
     "the list of graphs": "/v1/graphs",
     "the rewrite requests, with the chains of a pair": "/v1/rewrites?graph={graph}",
-    "the list of facts to edit, as a page": "/facts?graph={graph}",
     "an edit": "/v1/edits/{edit}",
 }
 """Addresses that are read of each graph; `{edit}` is one that was queued for it."""

@@ -32,8 +32,6 @@ RESAMPLES = 2_000
 """Draws of families of a bootstrap."""
 POWERED = 2.80
 """Standard errors of a difference that is found with a power of .8: 1.96 + .84."""
-Z = 1.959963984540054
-"""97.5 % quantile of the standard normal distribution."""
 
 Bounds = tuple[float, float]
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TypeVar
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from .errors import UsageError
 
@@ -46,3 +47,20 @@ def offset_page(
     """
     end = len(found) if limit is None else start + limit
     return list(found[start:end]), next_offset(end, len(found))
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[Item]):
+    """One page of a list on a web page; `total` is the number of items on all pages."""
+
+    items: Sequence[Item]
+    number: int
+    pages: int
+    total: int
+
+
+def page_of(found: Sequence[Item], number: int, size: int) -> Page[Item]:
+    """Return a page of `size` items, from 1; the last one for a larger number."""
+    pages = max(1, -(-len(found) // size))
+    number = min(number, pages)
+    return Page(found[(number - 1) * size : number * size], number, pages, len(found))

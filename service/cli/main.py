@@ -27,7 +27,7 @@ from .audit_subject import audit_subject
 from .backup import backup, restore, verify
 from .catalog import doctor, methods, metrics, queries
 from .codes import ERROR, INTERRUPTED, WORKED
-from .compare import audit, compare, diff
+from .compare import audit, compare
 from .crawl import crawl
 from .deltas import deltas
 from .demo import demo
@@ -40,7 +40,6 @@ from .leakcut import coedit, leakcut
 from .models import audit_knowledge, covariance, hparams, organism, probe, train_mend, tune
 from .options import GroupedCommand, GroupOfCommands
 from .output import emit_error, emit_text, print_unencodable, set_up_logs
-from .plan import plan
 from .report import chains, report
 from .score import score
 from .serve import db, serve, worker
@@ -74,7 +73,6 @@ for _kind in KINDS:
     results.command(_kind.plural)(command_of(_kind))
 results.command()(graphs)
 results.command()(chains)
-results.command()(diff)
 results.command()(audit)
 results.add_typer(deltas, name="deltas")
 
@@ -103,7 +101,6 @@ model.add_typer(organism, name="organism")
 lab = typer.Typer(help="What else to edit, edits in sequence, and DepEdit's protocol.")
 lab.command()(leakcut)
 lab.command()(coedit)
-lab.command()(plan)
 lab.command()(sequence)
 lab.command()(audit_subject)
 lab.add_typer(depedit, name="depedit")

@@ -23,7 +23,6 @@ from ..base.errors import close_names, did_you_mean
 from ..growth.output import write
 from ..growth.schemas import CandidateDetail, GrowthIn, GrowthOut, Recorded, RecordedFile
 from ..models.depedit import ProtocolOut, RunsIn, SetIn
-from ..models.diff import Diff
 from ..models.edit import ENDED, DriftLine, EditIn, Measure, Score, Status
 from ..models.experiment import DerivationOut, EditOut, Experiment, Result, SweepIn, SweepOut
 from ..models.leakcut import CoEditIn, CoEditOut, CutOut
@@ -826,11 +825,6 @@ class Client:
             p = {"p_pre": edge.pop("pre"), "p_post": edge.pop("post")}
             graph.add_edge(*ends, key=edge.pop("id"), **p, **edge)
         return graph
-
-    def diff(self, a: str | Named, b: str | Named, *, measure: Measure | None = None) -> Diff:
-        """Differences of edit `b` from edit `a`: metrics, changed facts, chains."""
-        path = f"/v1/edits/{part(a)}/diff/{part(b)}"
-        return Diff.model_validate(self._http.json(path, measure=measure))
 
     def plot(self, shown: str | Named, *, measure: Measure | None = None) -> Picture:
         """The leakage map of an edit, or the drift of a comparison; a notebook shows it.

@@ -13,6 +13,7 @@ from ... import cypher
 from ..base.errors import UsageError
 from ..base.formatting import pluralize, signed_interval
 from ..models.edit import BY_STEPS, Measure, Score
+from .unlike import differences
 from .verdict import ALREADY, TOOK, took_word
 
 if TYPE_CHECKING:
@@ -164,13 +165,10 @@ def not_worse(
     Args:
         pairs: (score, the stored edit that it is compared with); at least one.
     """
-    from . import diff
-
     unlike = [
-        f"{score.edit} and {base.edit} differ in {each.what}: {each.a} and {each.b}"
+        f"{score.edit} and {base.edit} differ in {each}"
         for score, base in pairs
-        for each in diff.differences(score, base, measure)
-        if each.what != diff.SCORED_AT
+        for each in differences(score, base, measure)
     ]
     if unlike:
         gate = f"not worse than {', '.join(base.edit for _, base in pairs)}"

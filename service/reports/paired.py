@@ -17,7 +17,7 @@ from ..base import inference
 from ..base.formatting import UNDEFINED, interval, pluralize, short, signed, signed_interval
 from ..models.edit import Measure, Score
 from ..scoring.sweep import Outcome
-from . import diff
+from . import unlike
 from .comparison import Comparison
 from .formats import Column, Table
 from .pooling import MEANS, POOLED, RATIOS, WEIGHT, defined, membership, pooled, terms
@@ -600,11 +600,11 @@ def _against(
         if places[best][0] == DID_NOT_TAKE or math.isnan(whole[best][1]):
             return None
     others = [method for method in ranked if method != best]
-    unlike = {method: _unlike(methods[method], methods[best], measure) for method in others}
-    pairs = [(method, best) for method in others if not unlike[method]]
+    reasons = {method: _unlike(methods[method], methods[best], measure) for method in others}
+    pairs = [(method, best) for method in others if not reasons[method]]
     refused = tuple(
         f"{method} is not paired with {best}: {reason}."
-        for method, reason in unlike.items()
+        for method, reason in reasons.items()
         if reason
     )
     like = list(methods[best].values())[-1]
@@ -615,11 +615,10 @@ def _against(
 def _unlike(one: Mapping[str, Score], other: Mapping[str, Score], measure: Measure) -> str:
     """Name differences of two runs beside the method, on common rewrites; empty if none."""
     found = Counter(
-        f"{each.what} {each.a} and {each.b}"
+        each
         for rewrite in one
         if rewrite in other
-        for each in diff.differences(one[rewrite], other[rewrite], measure)
-        if each.what != diff.SCORED_AT
+        for each in unlike.differences(one[rewrite], other[rewrite], measure)
     )
     return "; ".join(f"{what} ({pluralize(n, 'rewrite')})" for what, n in found.items())
 

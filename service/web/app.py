@@ -63,7 +63,7 @@ from .state import Connection, State
 CORE = (
     "GET /health", "GET /v1/graphs", "POST /v1/graphs", "POST /v1/graphs/import",
     "GET /v1/rewrites", "POST /v1/edits", "GET /v1/edits", "GET /v1/edits/{id}",
-    "DELETE /v1/edits/{id}", "GET /v1/edits/{edit}/chains", "GET /v1/edits/{a}/diff/{b}",
+    "DELETE /v1/edits/{id}", "GET /v1/edits/{edit}/chains",
     "GET /v1/edits/{edit}/figures/{kind}.{fmt}", "POST /v1/sweeps", "GET /v1/sweeps/{id}",
     "GET /v1/sweeps/{id}/tables/{name}", "POST /v1/comparisons", "GET /v1/comparisons/{id}",
     "GET /v1/leaderboard", "GET /v1/methods", "GET /v1/queries",
@@ -75,7 +75,7 @@ TAGS = {
     " queries.",
     "graphs": "Stored graphs, import of data sets, rewrite requests.",
     "edits": "Submit an edit for scoring, follow it, cancel and delete it.",
-    "results": "Results of scored edits: score, chains, leaking facts, graph, queries, diff.",
+    "results": "Results of scored edits: score, chains, leaking facts, graph, queries.",
     "rules": "If-Then rules of a data set: mining, labels, groundings, closures, implications.",
     "sweeps": "Several methods on several rewrites, and their table.",
     **{kind.plural: kind.about for kind in KINDS},
@@ -281,7 +281,7 @@ THREADS = 48
 
 ROUTERS = (
     health.router, graphs.router, edits.router, leakcut.router, *experiments.ROUTERS,
-    experiments.audits, operations.ROUTER, edits.diff_router, catalog.router,
+    experiments.audits, operations.ROUTER, catalog.router,
     edits.figures_router, depedit.router, growth_api.export_router, growth_api.router,
     catalog.browser_router, security.router, routes.router,
     edit_routes.router, data_pages.data_router, routes.depedit_router, growth.router,

@@ -15,9 +15,8 @@ from ...cypher.browser import filled
 from ...cypher.run import Database
 from ..base.errors import NotFoundError, UsageError
 from ..leakcut.request import marked
-from ..models.diff import Diff
 from ..models.edit import AdditivityOptions, Measure, Score
-from ..reports import diff, figures, paired
+from ..reports import figures, paired
 from ..reports.browser import query_link
 from ..reports.comparison import Rewrites, compare
 from ..reports.edit import (
@@ -229,40 +228,6 @@ def get_edit_query(
         )
 
     return of_scored(request, here, db, edit, build)
-
-
-diff_router = APIRouter(prefix="/v1/edits", tags=["results"], responses=DESCRIBED)
-
-AnyEdit = Annotated[
-    str, Path(min_length=1, max_length=200, description="A scored edit; any id that it has had.")
-]
-
-
-@diff_router.get("/{a}/diff/{b}", response_model=Diff, summary="Compare two edits")
-def get_diff(
-    a: AnyEdit,
-    b: AnyEdit,
-    db: Db,
-    here: AppState,
-    request: Request,
-    measure: Annotated[
-        Measure | None,
-        Query(description="Measure of facts and chains; default: the first that both edits have."),
-    ] = None,
-) -> Response:
-    """Differences of edit `b` from edit `a`: metric deltas (b − a), facts flipped, chains.
-
-    A chain is opened if it is cut after `a` and survives after `b`, closed in the opposite case.
-    The diff of an edit with itself has `empty: true`; swapping the edits negates every delta and
-    exchanges opened and closed. 422 if the edits are of different data sets.
-    """
-    one, other = here.statuses.get(db, a), here.statuses.get(db, b)
-    finished = (one.id, one.finished_at, other.id, other.finished_at)
-
-    def body() -> bytes:
-        return diff.diff(db, one.id, other.id, measure).model_dump_json().encode()
-
-    return etag_response(request, here.responses.get(("diff", *finished, measure), body))
 
 
 DRAWN: dict[int | str, dict[str, Any]] = {

@@ -15,7 +15,6 @@ SUBJECTS = {
     "chains": "Chains of facts from the subject to the old object.",
     "closure": "Forward chaining of rules, Ω, proofs.",
     "depedit": "Knowledge sets and runs of the establish-and-update protocol.",
-    "diffs": "Facts of two edits side by side.",
     "edits": "Stored edits, and their scores.",
     "experiments": "Stored experiments of every kind: co-edits, comparisons, protocols.",
     "explore": "For people, in Neo4j Browser.",

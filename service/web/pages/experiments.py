@@ -1,4 +1,4 @@
-"""Routes of the pages of sweeps and facts, and of every kind of experiment."""
+"""Routes of the pages of sweeps, and of every kind of experiment."""
 
 from __future__ import annotations
 
@@ -31,9 +31,7 @@ from ...scoring.runtime import SMOLLM2, as_option
 from ...states import table as states
 from ...states.kind import COMPARISON
 from ..state import AppState, Db
-from . import facts, growth, matrix
-from . import facts as comparing
-from .charts import plot
+from . import growth, matrix, methods
 from .home import last_used
 from .matrix import View
 from .routes import Taken, Word, page
@@ -146,57 +144,16 @@ def cancel(sweep: Id, db: Db, here: AppState) -> Response:
 def compare(
     request: Request,
     db: Db,
-    edit: Annotated[list[Word] | None, Query(max_length=100)] = None,
-    a: Word = "",
-    b: Word = "",
+    edit: Annotated[list[Word], Query(max_length=100, default_factory=list)],
     measure: Taken = None,
-    chains: facts.Which = "all",
+    chains: matrix.Which = "all",
     page_: PageNumber = 1,
 ) -> Response:
-    """Any number of edits side by side; two of them as their diff."""
-    edits = comparing.named(edit or [], a, b)
-    if len(edits) > 2:
-        many = comparing.side_by_side(db, edits, measure, chains, page_)
-        return page(
-            request, "experiments_several.html", here="/compare", names=MEASURE_NAMES,
-            url=link(request), **many,
-        )  # fmt: skip
-    if edit:
-        a, b = (*edits, "", "")[:2]
-    values = comparing.compared(db, a, b, measure)
-    return page(request, "compare.html", here="/compare", names=MEASURE_NAMES, **values)
-
-
-@router.get("/facts")
-def fact_list(
-    request: Request,
-    db: Db,
-    here: AppState,
-    view: Viewed,
-    graph: Word = "",
-    q: Word = "",
-) -> Response:
-    """The facts of a data set that can be rewritten, with their best method."""
-    values = facts.list_values(db, here.boards, graph, q, view)
-    return page(request, "experiments_facts.html", here="/facts", url=link(request), **values)
-
-
-@router.get("/facts/{graph}/{rewrite}")
-def one_fact(
-    graph: Id,
-    rewrite: Id,
-    request: Request,
-    db: Db,
-    here: AppState,
-    model: Word = "",
-    measure: Taken = None,
-    chains: facts.Which = "all",
-    page_: PageNumber = 1,
-) -> Response:
-    """One fact by all methods: the best one, the differences, its chains."""
-    asked = facts.Asked(model, measure, chains, page_)
-    values = facts.values(db, here.boards, graph, rewrite, asked)
-    return page(request, "experiments_fact.html", here="/facts", url=link(request), **values)
+    """Edits side by side."""
+    values = methods.side_by_side(db, edit, measure, chains, page_)
+    return page(
+        request, "experiments_several.html", names=MEASURE_NAMES, url=link(request), **values
+    )
 
 
 # The pages of every kind of experiment: the list, with a form where there is one, and a result.
@@ -286,7 +243,7 @@ FORMS: Mapping[str, Form] = {
 }
 """Of kinds that a page starts: the values of the form, and the request that it asks for."""
 MORE: Mapping[str, Callable[[Database, Any, Mapping[str, str]], dict[str, Any]]] = {
-    COEDIT.name: lambda db, out, asked: {"plot": plot(out), "moved": _moved(db, out)},
+    COEDIT.name: lambda db, out, asked: {"moved": _moved(db, out)},
     COMPARISON.name: lambda db, out, asked: states.page_values(out),
     GROWTH.name: growth.more,
 }

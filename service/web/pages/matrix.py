@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ....cypher import rows
 from ....editing import registry
 from ...base.errors import NothingStoredError
+from ...base.paging import Page, page_of
 from ...experiments import sweep as edit_sweeps
 from ...graphs import datasets
 from ...models.edit import MEASURE_NAMES, Measure, Score, SharedOptions
@@ -41,21 +42,15 @@ Order = Literal["name", "ifr", "spread"]
 """Rewrites by subject, by the IFR they leak on average, or by how far methods differ."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One edit of the matrix, scored or not; fields as those of the edit."""
+Entry = Score | rows.PageEditRow
+"""An edit of the matrix: its score, or its place in the queue where it has none."""
+Key = tuple[str, str]
+"""A column of the matrix: (model, method)."""
 
-    edit: str
-    dataset: str
-    rewrite: str
-    fact: str
-    target_true: str
-    target_new: str
-    model: str
-    method: str
-    status: str
-    error: str | None = None
-    score: Score | None = None
+
+def band(ifr: float | None) -> str:
+    """Return the class of the colour of an IFR, h0 to h5; empty for None."""
+    return "" if ifr is None else f"h{sum(ifr > bound for bound in BANDS)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +64,11 @@ class Cell:
     """
 
     edit: str
-    status: str
-    error: str | None
-    ifr: float | None
-    efficacy: float | None
-    n: int
+    status: str = "succeeded"
+    error: str | None = None
+    ifr: float | None = None
+    efficacy: float | None = None
+    n: int = 0
     took: bool = False
 
     @property
@@ -82,15 +77,12 @@ class Cell:
         return band(self.ifr) if self.took else ""
 
 
-Key = tuple[str, str]
-"""A column of the matrix: (model, method)."""
-
-
 @dataclass(frozen=True, slots=True)
 class MatrixRow:
     """One rewrite and its cells by column; a column without an edit of it has none.
 
     Attributes:
+        entry: any of its edits.
         best: the edit to look at; None where none is scored.
     """
 
@@ -99,20 +91,24 @@ class MatrixRow:
     best: BestMethod | None
 
     @property
-    def known(self) -> list[Cell]:
-        """The cells that took and have an IFR."""
-        return [cell for cell in self.cells.values() if cell.took and cell.ifr is not None]
+    def fact(self) -> str:
+        """Return the edited fact as a sentence without its object."""
+        return self.entry.prompt.replace("{}", self.entry.subject)
+
+    @property
+    def leaks(self) -> list[float]:
+        """Return the IFR of each method that took."""
+        return [c.ifr for c in self.cells.values() if c.took and c.ifr is not None]
 
     @property
     def mean(self) -> float | None:
-        """Mean IFR of the methods that took."""
-        return fmean(cell.ifr or 0.0 for cell in self.known) if self.known else None
+        """Return the mean IFR of the methods that took."""
+        return fmean(self.leaks) if self.leaks else None
 
     @property
     def spread(self) -> float:
-        """Largest minus lowest IFR of the methods that took."""
-        values = [cell.ifr or 0.0 for cell in self.known]
-        return max(values) - min(values) if values else 0.0
+        """Return the largest minus the lowest IFR of the methods that took."""
+        return max(self.leaks) - min(self.leaks) if self.leaks else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,49 +118,12 @@ class Matrix:
     Attributes:
         several: True if there are several models, which then head the columns.
         foot: IFR by column, pooled over the rewrites common to all; undefined ones are left out.
-        total: rewrites on all pages.
     """
 
     columns: tuple[Key, ...]
     several: bool
-    rows: tuple[MatrixRow, ...]
+    rows: Page[MatrixRow]
     foot: Mapping[Key, float]
-    page: int
-    total: int
-
-    @property
-    def pages(self) -> int:
-        """Number of pages, at least 1."""
-        return max(1, -(-self.total // ROWS))
-
-
-def band(ifr: float | None) -> str:
-    """The class of the colour of an IFR, h0 to h5; empty for None."""
-    return "" if ifr is None else f"h{sum(ifr > bound for bound in BANDS)}"
-
-
-def of_scores(scores: Iterable[Score]) -> list[Entry]:
-    """Entries of stored scores."""
-    return [
-        Entry(
-            score.edit, score.dataset, score.rewrite, score.prompt.replace("{}", score.subject),
-            score.target_true, score.target_new, score.model, score.method, "succeeded",
-            score=score,
-        )
-        for score in scores
-    ]  # fmt: skip
-
-
-def of_rows(found: Iterable[rows.PageEditRow], scores: Mapping[str, Score]) -> list[Entry]:
-    """Entries of edits as they are listed, with the scores of those that have one."""
-    return [
-        Entry(
-            row.id, row.dataset, row.rewrite, row.prompt.replace("{}", row.subject),
-            row.target_true, row.target_new, row.model, row.method, row.status,
-            row.error, scores.get(row.id),
-        )
-        for row in found
-    ]  # fmt: skip
 
 
 def table(entries: Sequence[Entry], measure: Measure, *, by_model: bool = True) -> list[MatrixRow]:
@@ -192,25 +151,18 @@ def build(
         by_model: False where the edits are of one model, whose name a worker may still complete.
     """
     found = table(entries, measure, by_model=by_model)
+    found.sort(key=ORDERS[order])
     columns = tuple(sorted({column for row in found for column in row.cells}))
-    found.sort(key=_order(order))
-    page = min(max(page, 1), max(1, -(-len(found) // ROWS)))
-    return Matrix(
-        columns=columns,
-        several=len({model for model, _ in columns}) > 1,
-        rows=tuple(found[(page - 1) * ROWS : page * ROWS]),
-        foot=_foot(compared, measure, by_model),
-        page=page,
-        total=len(found),
-    )
+    several = len({model for model, _ in columns}) > 1
+    foot = _foot(compared, measure, by_model)
+    return Matrix(columns, several, page_of(found, page, ROWS), foot)
 
 
-def _order(order: Order) -> Callable[[MatrixRow], tuple[Any, ...]]:
-    if order == "ifr":
-        return lambda row: (-(row.mean if row.mean is not None else -1.0), row.entry.fact)
-    if order == "spread":
-        return lambda row: (-row.spread, row.entry.fact)
-    return lambda row: (row.entry.fact, row.entry.rewrite)
+ORDERS: Mapping[Order, Callable[[MatrixRow], tuple[Any, ...]]] = {
+    "name": lambda row: (row.fact, row.entry.rewrite),
+    "ifr": lambda row: (1.0 if row.mean is None else -row.mean, row.fact),
+    "spread": lambda row: (-row.spread, row.fact),
+}
 
 
 def _row(by_column: Mapping[Key, Sequence[Entry]], measure: Measure) -> MatrixRow:
@@ -224,22 +176,22 @@ def _row(by_column: Mapping[Key, Sequence[Entry]], measure: Measure) -> MatrixRo
 
 
 def _scored(entries: Sequence[Entry], measure: Measure) -> list[Score]:
-    return [e.score for e in entries if e.score is not None and measure in e.score.measures]
+    return [each for each in entries if isinstance(each, Score) and measure in each.measures]
 
 
 def _cell(entries: Sequence[Entry], scores: Sequence[Score], measure: Measure) -> Cell:
-    """One cell; an unfinished or failed edit is shown only where none is scored."""
+    """Return a cell; an unfinished or failed edit is shown only where none is scored."""
+    last = scores[-1] if scores else entries[-1]
+    if not isinstance(last, Score):
+        return Cell(last.id, last.status, last.error)
     if not scores:
-        entry = entries[-1]
-        return Cell(entry.edit, entry.status, entry.error, None, None, 0)
+        return Cell(last.edit)
     return Cell(
-        scores[-1].edit,
-        "succeeded",
-        None,
-        _mean(scores, "ifr", measure),
-        _mean(scores, "efficacy", measure),
-        len(scores),
-        all(took(score, measure) for score in scores),
+        last.edit,
+        ifr=_mean(scores, "ifr", measure),
+        efficacy=_mean(scores, "efficacy", measure),
+        n=len(scores),
+        took=all(took(score, measure) for score in scores),
     )
 
 
@@ -260,8 +212,7 @@ def _foot(compared: Comparison | None, measure: str, by_model: bool) -> dict[Key
 
 # Chains by edits: how much of each chain's reliability every one of several edits leaves.
 #
-# A chain is its sequence of entities, as in the diff of two edits; each edit counts its chains by
-# its own options.
+# A chain is its sequence of entities; each edit counts its chains by its own options.
 
 CHAINS_ON_PAGE = 15
 """Chains on one page."""
@@ -315,23 +266,15 @@ class GridRow:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """One page of the chains, those first on which the edits differ most.
+    """One page of the chains of a kind, those first on which the edits differ most.
 
     Attributes:
         counts: number of chains by kind, and of `all`.
-        total: chains of the chosen kind.
     """
 
-    rows: tuple[GridRow, ...]
+    rows: Page[GridRow]
     counts: Mapping[str, int]
     which: Which
-    page: int
-    total: int
-
-    @property
-    def pages(self) -> int:
-        """Number of pages, at least 1."""
-        return max(1, -(-self.total // CHAINS_ON_PAGE))
 
 
 def read(db: Database, scores: Sequence[Score], measure: Measure) -> list[GridRow]:
@@ -354,19 +297,11 @@ def read(db: Database, scores: Sequence[Score], measure: Measure) -> list[GridRo
 
 
 def shown(found: Sequence[GridRow], which: Which, page: int) -> Grid:
-    """One page of the chains of a kind."""
-    counts = {"all": len(found)} | {
-        kind: sum(row.kind == kind for row in found) for kind in ("differ", "survive", "cut")
-    }
+    """Return one page of the chains of a kind."""
+    counts = Counter[str](row.kind for row in found)
+    counts["all"] = len(found)
     rows = [row for row in found if which in ("all", row.kind)]
-    page = min(max(page, 1), max(1, -(-len(rows) // CHAINS_ON_PAGE)))
-    return Grid(
-        tuple(rows[(page - 1) * CHAINS_ON_PAGE : page * CHAINS_ON_PAGE]),
-        counts,
-        which,
-        page,
-        len(rows),
-    )
+    return Grid(page_of(rows, page, CHAINS_ON_PAGE), counts, which)
 
 
 # Values of the pages of experiments: the form and list of sweeps, a sweep, a data set's matrix.
@@ -403,11 +338,8 @@ def list_values(db: Database, graph: str, page: int) -> dict[str, Any]:
     graph = used.graph_of(sets, graph)
     if graph:
         datasets.require_graph(db, graph)
-    every = db.read(rows.SweepRow, "jobs/sweeps")
-    shown = [
-        edit_sweeps.counted(db, row)
-        for row in every[(page - 1) * SWEEPS_ON_PAGE : page * SWEEPS_ON_PAGE]
-    ]
+    shown = page_of(db.read(rows.SweepRow, "jobs/sweeps"), page, SWEEPS_ON_PAGE)
+    sweeps = [edit_sweeps.counted(db, row) for row in shown.items]
     return {
         "sets": sets,
         "graph": graph,
@@ -415,10 +347,8 @@ def list_values(db: Database, graph: str, page: int) -> dict[str, Any]:
         "methods": [registry.info(name) for name in registry.names()],
         "ticked": CHOSEN,
         "model": used.model,
-        "sweeps": [(sweep, progress(sweep)) for sweep in shown],
-        "total": len(every),
-        "page": page,
-        "pages": max(1, -(-len(every) // SWEEPS_ON_PAGE)),
+        "sweeps": [(sweep, progress(sweep)) for sweep in sweeps],
+        "shown": shown,
     }
 
 
@@ -431,7 +361,7 @@ def sweep_values(db: Database, boards: Cache[dict[str, Any]], name: str, view: V
     sweep = edit_sweeps.read(db, name)
     done = progress(sweep)
     entries = _entries(db, boards, name, sweep)
-    scores = [entry.score for entry in entries if entry.score is not None]
+    scores = [entry for entry in entries if isinstance(entry, Score)]
     compared = _compared(db, boards, ("sweep", name, view.measure), scores, view.measure)
     request = sweep.request
     one = len(request["models"]) == 1 and len(request["seeds"]) == 1
@@ -465,7 +395,7 @@ def graph_values(
         "graph": graph,
         "model": model,
         "models": models,
-        **_shown(of_scores(scores), scores, compared, view, by_model=True),
+        **_shown(scores, scores, compared, view, by_model=True),
     }
 
 
@@ -566,4 +496,4 @@ def _entries(
         return {score.edit: score for score in edit_sweeps.scores(db, sweep)}
 
     scores = boards.get(("scores of", name, len(scored), ended), read)
-    return of_rows(found, scores)
+    return [scores.get(row.id, row) for row in found]

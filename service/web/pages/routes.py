@@ -30,7 +30,7 @@ from ...rules import store
 from ...scoring import deltas, record
 from ..state import AppState, Db, InForce, state
 from . import depedit, home
-from . import leaderboard as board
+from . import methods as board
 from . import render as rendering
 from . import rules as ruling
 from .depedit import Chosen
@@ -286,8 +286,8 @@ def in_browser(db: Db, here: AppState) -> Response:
     return RedirectResponse(start_link(browser), 303)
 
 
-@router.get("/leaderboard")
-def leaderboard(
+@router.get("/methods")
+def methods(
     request: Request,
     db: Db,
     here: AppState,
@@ -295,16 +295,17 @@ def leaderboard(
     model: Word = "",
     measure: Taken = None,
     rewrites: Rewrites = "common",
-    methods: board.Methods = "covered",
+    chosen: Annotated[board.Methods, Query(alias="methods")] = "covered",
+    rewrite: Word = "",
     columns: Literal["", "all"] = "",
 ) -> Response:
-    """The methods by score, with two charts."""
-    values = board.board(db, here.boards, graph, model, measure, rewrites, methods)
+    """The methods by rank, over all rewrites or on one."""
+    values = board.board(db, here.boards, graph, model, measure, rewrites, chosen, rewrite)
     if columns:
         values |= {"columns": (*values["columns"], *values["more_columns"]), "more_columns": ()}
     if not values["rows"] and graph and graph not in values["sets"]:
         datasets.require_graph(db, graph)
-    return page(request, "leaderboard.html", here="/leaderboard", names=MEASURE_NAMES, **values)
+    return page(request, "methods.html", here="/methods", names=MEASURE_NAMES, **values)
 
 
 @router.get("/rules")

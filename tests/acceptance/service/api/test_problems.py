@@ -31,7 +31,7 @@ NEEDED: dict[str, dict[str, Any]] = {
     "GET /v1/graphs/{graph}/proofs": {"params": {"subject": "a", "relation": "r", "object": "b"}},
 }
 """What has to be sent, by route, for anybody to look for the name in its path."""
-PAGES = ("/", "/edits/{edit}", "/compare", "/leaderboard", "/rules")
+PAGES = ("/", "/edits/{edit}", "/methods", "/rules")
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +79,7 @@ def test_a_leaderboard_of_an_unknown_graph_names_it(client: TestClient) -> None:
     shown = problem(client.get("/v1/leaderboard", params={"graph": "nope"}), 404)
     assert "graph 'nope'" in shown["detail"]
     assert shown["title"] == "Not found"
-    page = client.get("/leaderboard", params={"graph": "nope"}, headers={"Accept": "text/html"})
+    page = client.get("/methods", params={"graph": "nope"}, headers={"Accept": "text/html"})
     assert page.status_code == 404
     assert "nope" in page.text
 
@@ -124,7 +124,7 @@ def test_an_unknown_parameter_gets_a_suggestion(
     shown = problem(client.get(path, params=params), 422)
     assert shown["detail"].endswith(end)
     assert shown["code"] == "invalid-request"
-    page = client.get("/compare", params={"zzzzzz": 1}, headers={"Accept": "text/html"})
+    page = client.get("/", params={"zzzzzz": 1}, headers={"Accept": "text/html"})
     assert page.status_code == 200, "a page is lenient"
 
 

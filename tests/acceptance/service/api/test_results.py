@@ -311,10 +311,9 @@ with TestClient(create_app(workers=0), base_url="{BASE}") as client:
     client.app.state.thinkeval.connection.get(wait_s=60)
     edit = "/v1/edits/{score.edit}"
     for path in (edit, *(edit + "/" + part for part in (
-        "chains", "tables/leaks", "graph", "queries/metrics/ifr", "diff/{score.edit}",
-        "figures/leakage.svg")),
+        "chains", "tables/leaks", "graph", "queries/metrics/ifr", "figures/leakage.svg")),
         "/v1/methods", "/v1/models", "/v1/queries", "/v1/edits", "/v1/sweeps",
-        "/v1/leaderboard?graph={score.dataset}", "/", "/leaderboard", "/edits/{score.edit}",
+        "/v1/leaderboard?graph={score.dataset}", "/", "/methods", "/edits/{score.edit}",
         "/rules", "/v1/rewrites", "/v1/graphs", "/ready", "/openapi.json"):
         assert client.get(path).status_code == 200, path
     client.post("/v1/edits", json={{"rewrite": "nobody", "method": "memit"}})

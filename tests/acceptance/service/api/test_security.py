@@ -87,7 +87,7 @@ def test_every_route_wants_the_token_but_those_that_are_open(guarded: TestClient
     more = ["/", "/edits/{edit}", "/edits/{edit}/map", "/edits/{edit}/chains",
             "/edits/{edit}/facts", "/edits/{edit}/next", "/edits/{edit}/asked",
             "/edits/{edit}/rules", "/edits/{edit}/neo4j", "/edits/{edit}/export",
-            "/compare", "/leaderboard", "/rules", "/depedit",
+            "/compare", "/methods", "/rules", "/depedit",
             "/edits/{edit}/delete", "/graphs/{graph}/delete", "/depedit/sets/{knowledge_set}",
             "/openapi.json", "/logout", "/nowhere", "/healthy",
             "/login/x", *OPEN]  # fmt: skip

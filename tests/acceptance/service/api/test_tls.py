@@ -54,7 +54,7 @@ def test_the_cookie_is_sent_encrypted_only(encrypted: Service) -> None:
     cookie = SimpleCookie(done.headers["set-cookie"])["thinkeval"]
     assert (cookie["secure"], cookie["httponly"]) == (True, True)
     assert encrypted.http.get("/v1/edits").status_code == 200
-    page = encrypted.http.get("/facts", headers={"accept": "text/html"})
+    page = encrypted.http.get("/methods", headers={"accept": "text/html"})
     assert (page.status_code, "http://127.0.0.1" in page.text) == (200, False)
 
 

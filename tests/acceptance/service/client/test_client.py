@@ -126,16 +126,6 @@ def test_the_graph_carries_both_sides_and_gives_ifr_again(te: Client, score: Sco
     assert (known["ratio"] * weights).sum() / weights.sum() == pytest.approx(ifr.value)
 
 
-def test_two_edits_are_compared(te: Client, score: Score, control: Score) -> None:
-    diff = te.diff(control.edit, score.edit)
-    assert not diff.empty
-    assert diff.chains is not None
-    assert diff.chains.closed
-    other = te.diff(score.edit, control.edit)
-    assert [m.delta for m in other.metrics] == [m.delta and -m.delta for m in diff.metrics]
-    assert te.diff(score.edit, score.edit).empty
-
-
 def test_the_leaderboard_is_the_reports_table(
     te: Client, mine: Mine, score: Score, control: Score
 ) -> None:

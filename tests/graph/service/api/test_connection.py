@@ -63,7 +63,7 @@ def test_pages_and_programs_are_answered_how_far_a_database_is_that_starts(
     page = {"Accept": "text/html"}
     with TestClient(create_app(Settings(), workers=0), base_url=BASE) as client:
         assert begun.wait(30)
-        told = client.get("/facts", headers=page)
+        told = client.get("/methods", headers=page)
         assert told.status_code == 503
         assert "Starting the database" in told.text
         assert "Now starting Neo4j: 3 of 20." in told.text
@@ -76,6 +76,6 @@ def test_pages_and_programs_are_answered_how_far_a_database_is_that_starts(
         assert problem["title"] == "The database is starting"
         assert "Now starting Neo4j: 3 of 20." in problem["detail"]
         failed.set()
-        until(lambda: "No server is at this address." in client.get("/facts", headers=page).text)
-        assert "problem-page" in client.get("/facts", headers=page).text
+        until(lambda: "No server is at this address." in client.get("/methods", headers=page).text)
+        assert "problem-page" in client.get("/methods", headers=page).text
         assert "cannot be reached" in client.get("/v1/graphs").json()["title"]

@@ -17,7 +17,7 @@ from thinkeval.service.base.errors import NothingStoredError
 from thinkeval.service.graphs import datasets, requests
 from thinkeval.service.reports.comparison import compare
 from thinkeval.service.scoring import record
-from thinkeval.service.web.pages import leaderboard, matrix
+from thinkeval.service.web.pages import matrix, methods
 
 
 @pytest.fixture
@@ -47,8 +47,8 @@ def test_edits_of_replaced_content_are_left_out_and_counted(db: Database, graph:
     datasets.store(db, first)
     rome, none = scored(db, graph, "rome"), scored(db, graph, "none")
     boards = Cache(32)
-    methods = [row["Method"] for row in leaderboard.board(db, boards, graph, "", None)["rows"]]
-    assert sorted(methods) == ["none", "rome"]
+    named = [row["Method"] for row in methods.board(db, boards, graph, "", None)["rows"]]
+    assert sorted(named) == ["none", "rome"]
 
     outcome = datasets.store(db, without_a_fact(first), replace=True)
     assert (outcome.status, outcome.n_outdated) == ("replaced", 2)
@@ -62,7 +62,7 @@ def test_edits_of_replaced_content_are_left_out_and_counted(db: Database, graph:
     said = "2 edits left out that were scored on other content of the graph than is stored now."
     assert notes == [said]
     assert compare(db, found, "likelihood", notes=notes).warnings[0] == said
-    board = leaderboard.board(db, boards, graph, "", None)
+    board = methods.board(db, boards, graph, "", None)
     assert ([row["Method"] for row in board["rows"]], board["warnings"][0]) == (["none"], said)
     every, again_said = matrix.stored_scores(db, boards, graph)
     assert ([score.edit for score in every], again_said) == ([again], [said])
@@ -76,7 +76,7 @@ def test_edits_of_replaced_content_are_left_out_and_counted(db: Database, graph:
     # The former content comes back: its edits count again, and those of the other do not.
     assert datasets.store(db, first, replace=True).n_outdated == 1
     assert datasets.of_other_content(db, graph) == {again}
-    board = leaderboard.board(db, boards, graph, "", None)
+    board = methods.board(db, boards, graph, "", None)
     assert sorted(row["Method"] for row in board["rows"]) == ["none", "rome"]
 
 

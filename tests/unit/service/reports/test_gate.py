@@ -114,7 +114,7 @@ def test_runs_that_are_no_pair_do_not_pass() -> None:
     new = _score("new", ifr=0.1).model_copy(update={"provenance": {"seed": 0}})
     (found,) = not_worse(DB, [(new, base)], "likelihood")
     assert (found.met, found.gate) == (False, "not worse than base-r")
-    assert found.text == "not paired: new-r and base-r differ in seed: 0 and 1"
+    assert found.text == "not paired: new-r and base-r differ in seed 0 and 1"
 
 
 @pytest.mark.parametrize(

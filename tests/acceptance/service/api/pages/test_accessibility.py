@@ -21,9 +21,9 @@ from thinkeval.service.base.settings import Settings
 
 PAGES = (
     "/?graph={graph}", "/sweeps", "/sweeps/{sweep}",
-    "/sweeps/matrix?graph={graph}", "/facts?graph={graph}",
-    "/facts/{graph}/the-rewrite-0", "/compare", "/compare?edit={rome}&edit={memit}",
-    "/compare?a={rome}&b={memit}", "/leaderboard?graph={graph}",
+    "/sweeps/matrix?graph={graph}",
+    "/methods?graph={graph}", "/methods?graph={graph}&rewrite=the-rewrite-0",
+    "/compare?edit={rome}&edit={memit}",
     "/data", "/graphs/{graph}/delete",
     "/edits/{rome}/delete", "/rules?graph={graph}",
     "/growth", "/growth/{run}", "/coedits", "/coedits/{coedit}", "/depedit",

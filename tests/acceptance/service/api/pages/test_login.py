@@ -12,7 +12,7 @@ from support.serving import Service, serving
 from support.watching import Open, fits, watched
 
 TOKEN = "pässwort of many letters"
-WANTED = "/leaderboard?measure=p"
+WANTED = "/methods?measure=p"
 
 
 @pytest.fixture(scope="module")

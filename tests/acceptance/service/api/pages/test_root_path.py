@@ -19,7 +19,7 @@ ROOT = "/tools/thinkeval"
 TOKEN = "a token of enough characters"
 REWRITE = "harry-potter--studied-at"
 PAGES = (
-    "/facts", "/sweeps", "/data", "/leaderboard", "/compare", "/comparisons", "/rules", "/depedit",
+    "/methods", "/sweeps", "/data", "/comparisons", "/rules", "/depedit",
     "/coedits", "/growth", "/documentation",
 )  # fmt: skip
 
@@ -65,11 +65,11 @@ def test_signing_in_leads_back_below_the_path(below: tuple[str, list[str]]) -> N
     url, _ = below
     origin = url.removesuffix(ROOT)
     with httpx.Client(timeout=60, headers={"accept": "text/html", "origin": origin}) as browser:
-        away = browser.get(f"{url}/facts?graph=a")
+        away = browser.get(f"{url}/methods?graph=a")
         assert away.headers["location"] == f"{ROOT}/login?next=/facts%3Fgraph%3Da"
-        form = {"token": TOKEN, "next": "/facts?graph=a"}
+        form = {"token": TOKEN, "next": "/methods?graph=a"}
         done = browser.post(f"{url}/login", data=form)
-        assert (done.status_code, done.headers["location"]) == (303, f"{ROOT}/facts?graph=a")
+        assert (done.status_code, done.headers["location"]) == (303, f"{ROOT}/methods?graph=a")
         assert SimpleCookie(done.headers["set-cookie"])["thinkeval"]["path"] == ROOT
         assert browser.get(url).status_code == 200  # without a slash at its end
         document = browser.get(f"{url}/openapi.json").json()

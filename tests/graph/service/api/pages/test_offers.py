@@ -30,9 +30,10 @@ from thinkeval.service.web.pages.render import STATIC
 
 PAGES = (
     "/", "/?graph={graph}", "/sweeps", "/sweeps/{sweep}", "/sweeps/{live}", "/sweeps/{stopped}",
-    "/sweeps/matrix?graph={graph}", "/facts?graph={graph}", "/facts/{graph}/the-rewrite-0",
-    "/compare", "/compare?edit={rome}&edit={memit}", "/compare?a={rome}&b={memit}",
-    "/leaderboard?graph={graph}", "/data", "/graphs/{graph}/delete", "/graphs/{atlas}-2/delete",
+    "/sweeps/matrix?graph={graph}", "/methods?graph={graph}",
+    "/compare?edit={rome}&edit={memit}",
+    "/methods?graph={graph}&rewrite=the-rewrite-0", "/data",
+    "/graphs/{graph}/delete", "/graphs/{atlas}-2/delete",
     "/edits/{rome}", "/edits/{rome}/delete", "/edits/{rome}/map", "/edits/{rome}/chains",
     "/edits/{rome}/facts", "/edits/{rome}/next", "/edits/{rome}/asked", "/edits/{rome}/rules",
     "/edits/{rome}/neo4j", "/edits/{rome}/export", "/edits/{queued}", "/edits/{queued}/delete",

@@ -100,17 +100,16 @@ def test_each_chain_and_value_is_of_the_edit_that_heads_its_column(
         }
         for edit, score in scores.items()
     }
-    graph = next(iter(scores.values())).dataset
     ids = "&".join(f"edit={edit}" for edit in scores)
-    for path in (f"/facts/{graph}/the-rewrite", f"/compare?{ids}"):
-        (_, *heads), *rows = Tables(client.get(path).text).found["matrix chains-by"]
-        assert {edit for _, edit in heads} == set(scores)
-        assert len(rows) == len(next(iter(left.values())))
-        for (name, _), *cells in rows:
-            assert {edit: cell for (_, edit), (cell, _) in zip(heads, cells, strict=True)} == {
-                edit: chains[name.rsplit(" ", 2)[0]] for edit, chains in left.items()
-            }, (path, name)
-    (_, *heads), *rows = Tables(client.get(f"/compare?{ids}").text).found["board"]
+    found = Tables(client.get(f"/compare?{ids}").text).found
+    (_, *heads), *rows = found["matrix chains-by"]
+    assert {edit for _, edit in heads} == set(scores)
+    assert len(rows) == len(next(iter(left.values())))
+    for (name, _), *cells in rows:
+        assert {edit: cell for (_, edit), (cell, _) in zip(heads, cells, strict=True)} == {
+            edit: chains[name.rsplit(" ", 2)[0]] for edit, chains in left.items()
+        }, name
+    (_, *heads), *rows = found["board"]
     assert [name for (name, _), *_ in rows] == ["Efficacy", "IFR"]
     for (name, _), *cells in rows:
         for (_, edit), (cell, _) in zip(heads, cells, strict=True):
@@ -129,23 +128,25 @@ def test_each_cell_of_the_matrix_is_of_the_method_that_heads_its_column(
         assert pooled == ifr, "of one rewrite"
 
 
-def test_each_row_of_the_leaderboard_is_of_its_method(
-    client: TestClient, scores: dict[str, Score]
-) -> None:
+def test_each_row_of_methods_is_of_its_method(client: TestClient, scores: dict[str, Score]) -> None:
     by_method = {score.method: score for score in scores.values()}
     graph = next(iter(scores.values())).dataset
-    heads, *rows = Tables(client.get(f"/leaderboard?graph={graph}").text).found["board"]
-    place = [name for name, _ in heads].index("IFR")
-    assert len(rows) == len(by_method)
-    for row in rows:
-        assert row[place][0] == number(by_method[row[0][0]].number("ifr", "likelihood"))
+    for path in (f"/methods?graph={graph}", f"/methods?graph={graph}&rewrite=the-rewrite"):
+        heads, *rows = Tables(client.get(path).text).found["board"]
+        place = [name for name, _ in heads].index("IFR")
+        assert len(rows) == len(by_method)
+        for row in rows:
+            score = by_method[row[0][0].split()[0]]
+            assert row[place][0] == number(score.number("ifr", "likelihood"))
+            assert row[0][1] == ("rewrite" in path) * score.edit
+    assert "is scored yet" in client.get(f"/methods?graph={graph}&rewrite=another").text
 
 
 def test_further_facts_are_unrelated_and_scored_by_the_same_methods(
     client: TestClient, scores: dict[str, Score]
 ) -> None:
     graph = next(iter(scores.values())).dataset
-    text = client.get(f"/facts/{graph}/the-rewrite").text
+    text = client.get(f"/methods?graph={graph}&rewrite=the-rewrite").text
     assert "One fact cannot show which method is better" in text
     form = text.partition('action="/sweeps/more"')[2].partition("</form>")[0]
     fields = re.findall(r'name="(\w+)" value="([^"]*)"', form)

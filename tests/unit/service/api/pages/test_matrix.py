@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from statistics import fmean
 
 import pytest
 
+from thinkeval.cypher.rows import PageEditRow
 from thinkeval.service.models.edit import MetricValue, Score
 from thinkeval.service.reports.comparison import common
 from thinkeval.service.web.pages import matrix
 from thinkeval.service.web.pages import matrix as grid
-from thinkeval.service.web.pages.matrix import Entry, GridCell, GridRow
+from thinkeval.service.web.pages.matrix import GridCell, GridRow
 
 
 def _score(method: str, rewrite: str, ifr: float, efficacy: float = 1.0, seed: int = 0) -> Score:
@@ -26,9 +28,13 @@ def _score(method: str, rewrite: str, ifr: float, efficacy: float = 1.0, seed: i
     )  # fmt: skip
 
 
-def _open(method: str, rewrite: str, status: str, error: str | None = None) -> Entry:
-    name = f"{method}-{rewrite}"
-    return Entry(name, "d", rewrite, f"S {rewrite} r", "o", "n", "m", method, status, error)
+def _open(method: str, rewrite: str, status: str, error: str | None = None) -> PageEditRow:
+    named = dict.fromkeys(each.name for each in fields(PageEditRow))
+    named |= {
+        "id": f"{method}-{rewrite}", "dataset": "d", "rewrite": rewrite, "model": "m",
+        "method": method, "status": status, "error": error,
+    }  # fmt: skip
+    return PageEditRow(**named)
 
 
 SCORES = [
@@ -42,10 +48,10 @@ SCORES = [
 
 
 def test_the_best_cell_of_a_row_is_the_lowest_that_took() -> None:
-    found = matrix.build(matrix.of_scores(SCORES), "likelihood")
+    found = matrix.build(SCORES, "likelihood")
     assert [method for _, method in found.columns] == ["memit", "none", "rome"]
     assert not found.several
-    first, second = found.rows
+    first, second = found.rows.items
     assert [(row.best.score.method, row.best.kept) for row in (first, second) if row.best] == [
         ("memit", True), ("rome", True),
     ]  # fmt: skip
@@ -60,7 +66,7 @@ def test_a_row_in_which_no_edit_kept_the_model_has_no_best_cell() -> None:
         for score in SCORES
         if score.method != "none"
     ]
-    for row in matrix.build(matrix.of_scores(scores), "likelihood").rows:
+    for row in matrix.build(scores, "likelihood").rows.items:
         assert row.best is not None
         assert not row.best.kept
 
@@ -74,11 +80,11 @@ def test_colours_rise_with_ifr_and_their_bounds_belong_to_the_lower_class() -> N
 
 def test_open_and_failed_edits_are_shown_where_nothing_is_scored() -> None:
     entries = [
-        *matrix.of_scores([_score("rome", "r1", 0.3)]),
+        _score("rome", "r1", 0.3),
         _open("rome", "r1", "queued"),
         _open("memit", "r1", "failed", "no covariance"),
     ]
-    (row,) = matrix.build(entries, "likelihood").rows
+    (row,) = matrix.build(entries, "likelihood").rows.items
     memit, rome = row.cells["m", "memit"], row.cells["m", "rome"]
     assert (memit.status, memit.error, memit.ifr) == ("failed", "no covariance", None)
     assert (rome.status, rome.ifr, rome.n) == ("succeeded", 0.3, 1)
@@ -86,15 +92,17 @@ def test_open_and_failed_edits_are_shown_where_nothing_is_scored() -> None:
 
 def test_several_seeds_are_a_mean_and_say_how_many() -> None:
     scores = [_score("rome", "r1", ifr, seed=i) for i, ifr in enumerate((0.1, 0.4, 0.7))]
-    (row,) = matrix.build(matrix.of_scores(scores), "likelihood").rows
+    (row,) = matrix.build(scores, "likelihood").rows.items
     (cell,) = row.cells.values()
     assert (cell.n, cell.ifr) == (3, pytest.approx(0.4))
 
 
 def test_rewrites_are_ordered_by_name_mean_or_spread() -> None:
-    entries = matrix.of_scores([*SCORES, _score("rome", "r3", 0.95)])
+    entries = [*SCORES, _score("rome", "r3", 0.95)]
     orders = {
-        order: [row.entry.rewrite for row in matrix.build(entries, "likelihood", order=order).rows]
+        order: [
+            row.entry.rewrite for row in matrix.build(entries, "likelihood", order=order).rows.items
+        ]
         for order in ("name", "ifr", "spread")
     }
     assert orders == {
@@ -105,18 +113,18 @@ def test_rewrites_are_ordered_by_name_mean_or_spread() -> None:
 def test_the_last_line_pools_common_rewrites_only() -> None:
     scores = [*SCORES, _score("rome", "r3", 0.9)]
     compared = common(scores, "likelihood")
-    found = matrix.build(matrix.of_scores(scores), "likelihood", compared)
+    found = matrix.build(scores, "likelihood", compared)
     pooled = {method: value for (_, method), value in found.foot.items()}
     assert pooled == pytest.approx(
         {"memit": fmean((0.1, 0.9)), "none": 0.5, "rome": fmean((0.3, 0.5))}
     )
-    assert found.total == 3, "the rewrite of one method is still shown"
+    assert found.rows.total == 3, "the rewrite of one method is still shown"
 
 
 def test_a_page_beyond_the_last_is_the_last() -> None:
     scores = [_score("rome", f"r{i:02}", 0.1) for i in range(matrix.ROWS + 3)]
-    found = matrix.build(matrix.of_scores(scores), "likelihood", page=9)
-    assert (found.page, found.pages, len(found.rows)) == (2, 2, 3)
+    found = matrix.build(scores, "likelihood", page=9)
+    assert (found.rows.number, found.rows.pages, len(found.rows.items)) == (2, 2, 3)
 
 
 def _chain(name: str, cells: list[tuple[float, bool]]) -> GridRow:
@@ -134,6 +142,6 @@ def test_chains_differ_by_the_edits_that_took() -> None:
     assert [row.kind for row in (left, cut, some)] == ["survive", "cut", "differ"]
     assert cut.spread == 0.0, "the edit without effect is not compared"
     found = grid.shown([left, cut, some], "differ", 1)
-    assert found.rows == (some,)
+    assert found.rows.items == [some]
     assert found.counts == {"all": 3, "differ": 1, "survive": 1, "cut": 1}
-    assert grid.shown([], "all", 5).page == 1
+    assert grid.shown([], "all", 5).rows.number == 1

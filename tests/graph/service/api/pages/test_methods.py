@@ -1,4 +1,4 @@
-"""The leaderboard is kept between visits, and never shows what was true before."""
+"""The table of methods is kept between visits, and never shows what was true before."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from thinkeval.cypher.run import Database
 from thinkeval.service.base.cache import Cache
 from thinkeval.service.models.edit import MEASURE_NAMES
 from thinkeval.service.scoring import record
-from thinkeval.service.web.pages import leaderboard
+from thinkeval.service.web.pages import methods
 from thinkeval.service.web.pages.render import render
 
 
@@ -44,10 +44,10 @@ def test_methods_on_different_rewrites_are_compared_on_those_they_share(
     for number in range(3):
         on_rewrite(db, f"{prefix}-rome-{number}", number, dataset=prefix, method="rome")
     on_rewrite(db, f"{prefix}-memit-2", 2, dataset=prefix, method="memit")
-    board = partial(leaderboard.board, db, Cache(32), prefix, "", None)
+    board = partial(methods.board, db, Cache(32), prefix, "", None)
     few = board()
     assert (edits(few), few["few"]) == ({"rome": 3}, ["memit (1 of 3)"])
-    page = render("leaderboard.html", access=None, here="/leaderboard", names=MEASURE_NAMES, **few)
+    page = render("methods.html", access=None, here="/methods", names=MEASURE_NAMES, **few)
     assert "memit (1 of 3)" in page
     assert "methods=all" in page
     table = board(methods="all")
@@ -56,9 +56,7 @@ def test_methods_on_different_rewrites_are_compared_on_those_they_share(
     assert first["IFR"] == second["IFR"], "the same facts in both graphs"
     (warning,) = table["warnings"]
     assert "left out: 2 rewrites (rewrite-0, rewrite-1)" in warning
-    page = render(
-        "leaderboard.html", access=None, here="/leaderboard", names=MEASURE_NAMES, **table
-    )
+    page = render("methods.html", access=None, here="/methods", names=MEASURE_NAMES, **table)
     assert warning in page
     assert "rewrites=all" in page
     whole = board("all")
@@ -73,12 +71,12 @@ def test_rewrites_of_one_family_are_counted_once(db: Database, prefix: str) -> N
         store_edit(
             db, f"{prefix}-{number}", random_facts(0), dataset=prefix, rewrite=f"rewrite-{number}"
         )
-    (row,) = leaderboard.board(db, Cache(32), prefix, "", None)["rows"]
+    (row,) = methods.board(db, Cache(32), prefix, "", None)["rows"]
     assert (row["rewrites"], row["families"]) == (2, 1)
 
 
 def test_a_new_score_and_one_that_is_gone_show_at_once(db: Database, prefix: str) -> None:
-    board = partial(leaderboard.board, db, Cache(32))
+    board = partial(methods.board, db, Cache(32))
     assert board(prefix, "", None)["rows"] == []
     for i, method in enumerate(("rome", "memit")):
         store_edit(db, f"{prefix}-{i}", random_facts(i), dataset=prefix, method=method)
