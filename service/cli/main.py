@@ -21,7 +21,7 @@ from .. import __version__
 from ..base.errors import DISK_REMEDY, KNOWN_ERRORS, describe, is_disk_full, is_interrupt
 from ..base.processes import collect_seldom, interrupt_after_imports
 from ..kinds import KINDS
-from ..operations.rules import OPERATIONS
+from ..operations.every import OPERATIONS
 from . import INTERRUPTED_TEXT, operations
 from .audit_subject import audit_subject
 from .backup import backup, restore, verify
@@ -113,15 +113,13 @@ db.command()(fleet)
 db.command()(queries)
 db.command()(metrics)
 
-_GROUPS = {"graph rules": rules, "results": results}
+_GROUPS = {"results": results, "graph": graph, "model": model, "lab": lab, "db": db}
 for _operation in OPERATIONS:
     if _operation.command:
         _path, _, _name = _operation.command.rpartition(" ")
-        _GROUPS[_path].command(_name)(operations.command_of(_operation))
-
-for _name, _group in {
-    "results": results, "graph": graph, "model": model, "lab": lab, "db": db
-}.items():  # fmt: skip
+        _group = {**_GROUPS, "graph rules": rules}[_path]
+        _group.command(_name)(operations.command_of(_operation))
+for _name, _group in _GROUPS.items():
     app.add_typer(_group, name=_name, rich_help_panel=GROUPS)
 
 

@@ -15,8 +15,8 @@ from ..base.database import silent
 from ..base.paging import CURSOR, LIMIT, OFFSET, offset_page, read_offset
 from ..experiments.kind import Kind
 from ..models.experiment import Experiment
+from ..operations.every import OPERATIONS
 from ..operations.operation import Call, Operation
-from ..operations.rules import OPERATIONS
 from .problems import DESCRIBED, QUEUE_FULL
 from .state import AppState, Db
 
