@@ -38,15 +38,15 @@ def test_the_server_agrees_with_the_header(db: Database, name: str) -> None:
 
 def setups(db: Database, monkeypatch: pytest.MonkeyPatch) -> int:
     """Return how often one more connection sends the statements of the schema."""
-    sent: list[Database] = []
-    create = Database._setup_constraints
+    sent: list[str] = []
+    run = Database._run_statements
 
-    def counted(self: Database) -> None:
-        sent.append(self)
-        create(self)
+    def counted(self: Database, name: str) -> None:
+        sent.append(name)
+        run(self, name)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Database, "_setup_constraints", counted)
+        patch.setattr(Database, "_run_statements", counted)
         db.setup_schema()
     return len(sent)
 
