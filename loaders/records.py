@@ -243,8 +243,12 @@ class RewriteRequest:
     @property
     def identity(self) -> dict[str, Any]:
         """The fields that are not empty, for digests."""
-        every = asdict(self) | {"checks": [check.stated for check in self.checks]}
-        return {name: value for name, value in every.items() if value}
+        return {name: value for name, value in self.fields.items() if value}
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """All fields, JSON-compatible."""
+        return asdict(self) | {"checks": [check.stated for check in self.checks]}
 
     @staticmethod
     def make_id(subject: str, relation: str, target_new: str, target_true: str = "") -> str:

@@ -240,7 +240,7 @@ def rewrites(
     note = f"{pluralize(len(listed), 'rewrite')}, {chained} of ≤ 5 facts"
     if built:
         note = _said(built)
-    value: Any = [{**r.identity, "kind": r.kind, "chains": chains[r.id]} for r in listed]
+    value: Any = [{**r.fields, "kind": r.kind, "chains": chains[r.id]} for r in listed]
     if built:
         value = asdict(built) | {"built": value}
     emit_rows(

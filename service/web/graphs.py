@@ -621,6 +621,6 @@ def list_rewrites(
 def _rewrites(db: Database, graph: str, found: list[RewriteRequest]) -> list[RewriteOut]:
     chains = datasets.chain_counts(db, graph, found)
     return [
-        RewriteOut.model_validate(each.identity | {"graph": graph, "chains": chains[each.id]})
+        RewriteOut.model_validate(each.fields | {"graph": graph, "chains": chains[each.id]})
         for each in found
     ]

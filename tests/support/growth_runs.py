@@ -50,7 +50,8 @@ def grown(db: Database, run: str, candidates: Sequence[dict[str, Any]]) -> Itera
     """
     db.write(
         bool, "growth/merge_run", id=run, graph=f"{run}-graph", seed="Harry Potter|studied at|X",
-        elicit="cot", model="organism", endpoint="organism@local", request="{}", prompts="0" * 16,
+        elicit="cot", model="organism", endpoint="organism@local",
+        request='{"seed": "a|b|c"}', prompts="0" * 16,
     )  # fmt: skip
     answers = [
         answer("a1", "q1", "1. Subject 0 studied at Object 0."),

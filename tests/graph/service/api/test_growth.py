@@ -19,13 +19,11 @@ from support.growth_runs import candidate, grown
 from support.own_graphs import hogwarts_as
 from thinkeval.cypher import query, rows
 from thinkeval.cypher.run import Database
-from thinkeval.service.base.errors import ConflictError
 from thinkeval.service.client.http import ProblemError
 from thinkeval.service.client.rest import Client
 from thinkeval.service.graphs import datasets
 from thinkeval.service.growth import review
 from thinkeval.service.growth.export import exported
-from thinkeval.service.growth.runs import request_of, require_run
 from thinkeval.service.growth.schemas import ExportFormat, GrowthOut
 
 TRIPLET = {"subject": "A", "relation": "b", "object": "C"}
@@ -228,22 +226,6 @@ def test_the_last_decision_queues_a_waiting_run_again(
     assert client.post(decide.format("c1"), json=body).json()["resumed"] is True
     assert client.get(f"/v1/growth/{run}").json()["status"] == "queued"
     client.post(f"/v1/growth/{run}/cancel")
-
-
-def test_a_run_that_an_earlier_version_stored_is_not_continued(
-    db: Database, client: TestClient, run: str
-) -> None:
-    """By rules, which are no more; what it found stays readable."""
-    request = '{"elicit": "text", "texts": [{"name": "t", "text": "A."}], "extractor": "rules"}'
-    with db._session("WRITE") as session:
-        text = "MATCH (r:GrowthRun {id: $id}) SET r.request = $request"
-        session.run(text, {"id": run, "request": request}).consume()
-    with pytest.raises(ConflictError, match="elicit"):
-        request_of(require_run(db, run))
-    shown = client.get(f"/v1/growth/{run}")
-    assert shown.status_code == 200, shown.text
-    assert client.post("/v1/growth", json=shown.json()["request"]).status_code == 422
-    assert client.get(f"/v1/growth/{run}/candidates").json()["total"] == 7
 
 
 def test_a_page_reads_the_same_however_many_candidates_there_are(
