@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 import yaml
+from pydantic import ValidationError
 
-from ..base.errors import UsageError
+from ...loaders.reading.sources import small_text
+from ...loaders.reading.yaml_bounds import require_bounded
+from ..base.errors import UsageError, close_names, did_you_mean
 from ..base.formatting import pluralize
 from ..base.settings import Settings
-from ..experiments.kind import Kind
+from ..experiments.kind import COMMAND, Kind, RequestT
 from ..reports.figure_style import figure_format
 from ..reports.formats import Column, Table, joined, records
 from ..scoring.runtime import Runtime
@@ -187,7 +190,7 @@ def _chosen(noun: str, name: str, found: Any) -> Any:
 
 
 def command_of(kind: Kind[Any, Any]) -> Callable[..., None]:
-    """The command that lists the experiments of a kind, or shows, cancels or deletes one."""
+    """The command that lists the experiments of a kind, starts, shows, cancels or deletes one."""
 
     @prints
     def command(
@@ -200,6 +203,9 @@ def command_of(kind: Kind[Any, Any]) -> Callable[..., None]:
         export: Annotated[
             Path | None, typer.Option(help="Write its request to this YAML file.")
         ] = None,
+        start: Annotated[
+            Path | None, typer.Option(help="Run the request of this YAML file, here and now.")
+        ] = None,
         cancel: Annotated[
             bool, typer.Option("--cancel", help="Cancel it, if it is queued or running.")
         ] = False,
@@ -211,7 +217,9 @@ def command_of(kind: Kind[Any, Any]) -> Callable[..., None]:
     ) -> None:
         with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
             db = runtime.db
-            if id is None:
+            if start is not None:
+                emit_result(db, kind, _started(runtime, kind, start), printed)
+            elif id is None:
                 if delete or cancel or export or printed.format or printed.figure or printed.table:
                     raise UsageError(f"Name {kind.one}.", remedy=f"`{kind.listing}` lists them.")
                 _list(kind, kind.store.listing(db, graph=graph, limit=1000), printed)
@@ -244,6 +252,51 @@ def command_of(kind: Kind[Any, Any]) -> Callable[..., None]:
         f"{kind.about}{figures}"
     )
     return command
+
+
+def request_of_file(kind: Kind[RequestT, Any], path: Path) -> RequestT:
+    """Read the request of an experiment from a YAML file, as `--export` writes it.
+
+    Raises:
+        UsageError: no such file, no such key, or a value that the request does not have.
+    """
+    try:
+        text = small_text(path)
+        require_bounded(yaml.parse(text, Loader=yaml.SafeLoader))
+        values = yaml.safe_load(text)
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
+        raise UsageError(
+            f"{path} cannot be read as YAML: {' '.join(str(error).split())}.",
+            remedy=f"`{kind.listing} ID --export FILE` writes such a file.",
+        ) from error
+    known = kind.request.model_fields
+    if not isinstance(values, dict):
+        raise UsageError(f"{path} has no keys.", remedy=f"It may have: {', '.join(known)}.")
+    for key in values:
+        if key not in known:
+            close = did_you_mean(close_names(str(key), known))
+            raise UsageError(
+                f"{path}: {kind.one} has no key {key!r}. {close}".rstrip(),
+                remedy=f"It has: {', '.join(known)}.",
+            )
+    try:
+        return kind.request.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(map(str, first["loc"]))
+        raise UsageError(f"{path}: {key}: {first['msg']}.", remedy="Correct the value.") from error
+
+
+def _started(runtime: Runtime, kind: Kind[RequestT, Any], path: Path) -> Any:
+    """Run the experiment that a file asks for, in this process."""
+    request = request_of_file(kind, path)
+    if kind.run is None:
+        raise UsageError(
+            f"{kind.one.capitalize()} is jobs of another kind.",
+            remedy=f"`thinkeval {kind.name} {path}` runs it.",
+        )
+    prepared = kind.prepare(runtime.db, runtime.settings, request)
+    return kind.run(runtime, prepared.request, COMMAND)
 
 
 def _list(kind: Kind[Any, Any], found: list[Experiment[Any]], printed: Printed) -> None:

@@ -10,12 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-import yaml
-from pydantic import ValidationError
 
-from ...loaders.reading.sources import small_text
-from ...loaders.reading.yaml_bounds import require_bounded
-from ..base.errors import UsageError, close_names, did_you_mean
+from ..base.errors import UsageError
 from ..base.formatting import cell, interval, number, pluralize, short, signed
 from ..base.settings import Settings
 from ..experiments.sweep import SWEEP, SweepStore
@@ -31,6 +27,7 @@ from ..scoring.runtime import Runtime
 from . import estimate
 from .codes import ERROR, NOTHING
 from .estimate import DryRun
+from .experiments import request_of_file
 from .options import (
     MEASURED,
     EngineOption,
@@ -470,30 +467,7 @@ def _of_file(path: Path, others: Sequence[object]) -> SweepIn:
             remedy="Write them into the file; --workers, --engine, --measure, --json and -o may"
             " stay.",
         )
-    try:
-        text = small_text(path)
-        require_bounded(yaml.parse(text, Loader=yaml.SafeLoader))
-        values = yaml.safe_load(text)
-    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
-        raise UsageError(
-            f"{path} cannot be read as YAML: {' '.join(str(error).split())}.",
-            remedy="`thinkeval results sweeps ID --export FILE` writes such a file.",
-        ) from error
-    if not isinstance(values, dict):
-        raise UsageError(f"{path} has no keys.", remedy="It needs at least `methods: [rome]`.")
-    for key in values:
-        if key not in SweepIn.model_fields:
-            close = did_you_mean(close_names(str(key), SweepIn.model_fields))
-            raise UsageError(
-                f"{path}: a sweep has no key {key!r}. {close}".rstrip(),
-                remedy=f"It has: {', '.join(SweepIn.model_fields)}.",
-            )
-    try:
-        return SweepIn.model_validate(values)
-    except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(map(str, first["loc"]))
-        raise UsageError(f"{path}: {key}: {first['msg']}.", remedy="Correct the value.") from error
+    return request_of_file(SWEEP, path)
 
 
 def _run(
