@@ -289,12 +289,9 @@ def request_of_file(kind: Kind[RequestT, Any], path: Path) -> RequestT:
 
 def _started(runtime: Runtime, kind: Kind[RequestT, Any], path: Path) -> Any:
     """Run the experiment that a file asks for, in this process."""
+    if kind.started_by or kind.run is None:
+        raise UsageError(f"--start runs no {kind.noun}.", remedy=f"`{kind.started_by}` starts one.")
     request = request_of_file(kind, path)
-    if kind.run is None:
-        raise UsageError(
-            f"{kind.one.capitalize()} is jobs of another kind.",
-            remedy=f"`thinkeval {kind.name} {path}` runs it.",
-        )
     prepared = kind.prepare(runtime.db, runtime.settings, request)
     return kind.run(runtime, prepared.request, COMMAND)
 

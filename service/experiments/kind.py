@@ -353,6 +353,7 @@ class Kind(Generic[RequestT, ResultT]):
         owns_edits: True if its edits and graphs are deleted with it.
         is_whole: returns False if a part of a result was deleted, so that it is made again.
         again: remedy for one that was cancelled or failed.
+        started_by: the command that starts one, where `--start` of its list cannot.
         stored: class of its stored experiments; another than `Store` where its records differ.
     """
 
@@ -379,6 +380,7 @@ class Kind(Generic[RequestT, ResultT]):
     owns_edits: bool = False
     is_whole: Callable[[Database, ResultT], bool] = lambda db, out: True
     again: str = "Submit it again."
+    started_by: str = ""
     stored: type[Store[Any]] = Store
     filters: type[BaseModel] = NoFilters
     described: Sequence[Column[Any]] = ()

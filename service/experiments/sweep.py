@@ -339,6 +339,7 @@ SWEEP = Kind(
     result=SweepOut,
     prepare=_prepare,
     run=None,
+    started_by="thinkeval sweep FILE",
     title=_title,
     listed=LISTED,
     sentences=_sentences,

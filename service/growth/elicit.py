@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from ...editing.probe.matching import contains, first_sentence, normalise, sentence_end
@@ -374,7 +375,7 @@ def _asking(context: Context, base: KnowledgeGraph) -> Asking:
     main, answers = context.main, context.posted.answers
     if main.chat and main.form != "prompt" if main.in_chat is None else main.in_chat:
         return IN_CHAT
-    if answers.url is not None or parse(answers.model).organism is not None:
+    if answers.url is not None or _is_organism(answers.model):
         return PLAIN
     names = [name for e in base.entities for name in (e.name, *e.aliases)]
     found = Asking(
@@ -383,6 +384,13 @@ def _asking(context: Context, base: KnowledgeGraph) -> Asking:
         kinds=tuple(shipped.kinds(names, KINDS)),
     )
     return found if len(found.clozes) == EXAMPLES else PLAIN
+
+
+def _is_organism(model: str) -> bool:
+    """Return True of an organism, and of the folder that one was written to."""
+    from ...editing.organism.store import REPORT
+
+    return parse(model).organism is not None or (Path(model) / REPORT).is_file()
 
 
 def _recorded(pair: Pair) -> Sequence[Named | None]:

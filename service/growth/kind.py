@@ -212,5 +212,6 @@ GROWTH = Kind(
     further=_further,
     next=_next,
     again="Submit it again: what it has asked is not asked again.",
+    started_by="thinkeval graph grow start",
     stored=GrowthStore,
 )

@@ -50,7 +50,7 @@ def test_the_token_leads_to_where_one_wanted_to_go_and_signing_out_ends_it(
     fits(page, 390)
     sign_in(page, f" {TOKEN} ")
     expect(page).to_have_url(guarded.url + WANTED)
-    expect(page.get_by_role("heading", name="Leaderboard")).to_be_visible()
+    expect(page.get_by_role("heading", name="Methods", exact=True)).to_be_visible()
     fits(page, 390)
     page.get_by_role("link", name="Edits", exact=True).click()
     expect(page.get_by_role("heading", name="How deep does an edit go?")).to_be_visible()

@@ -66,7 +66,7 @@ def test_signing_in_leads_back_below_the_path(below: tuple[str, list[str]]) -> N
     origin = url.removesuffix(ROOT)
     with httpx.Client(timeout=60, headers={"accept": "text/html", "origin": origin}) as browser:
         away = browser.get(f"{url}/methods?graph=a")
-        assert away.headers["location"] == f"{ROOT}/login?next=/facts%3Fgraph%3Da"
+        assert away.headers["location"] == f"{ROOT}/login?next=/methods%3Fgraph%3Da"
         form = {"token": TOKEN, "next": "/methods?graph=a"}
         done = browser.post(f"{url}/login", data=form)
         assert (done.status_code, done.headers["location"]) == (303, f"{ROOT}/methods?graph=a")
@@ -77,7 +77,7 @@ def test_signing_in_leads_back_below_the_path(below: tuple[str, list[str]]) -> N
         out = browser.post(f"{url}/logout")
         assert out.headers["location"] == f"{ROOT}/login?out=1"
         assert SimpleCookie(out.headers["set-cookie"])["thinkeval"]["path"] == ROOT
-        assert browser.get(f"{url}/facts").status_code == 303
+        assert browser.get(f"{url}/methods").status_code == 303
 
 
 def test_every_page_stays_below_the_path(
