@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from ...editing.errors import ProbeError
 from ...editing.probe.matching import contains, first_sentence, normalise, sentence_end
 from ...loaders.records import digest, unique
 from ..base.errors import UsageError
@@ -254,12 +255,14 @@ class Crawl:
             )
         self._context = context
         self._answers: dict[str, Answer] = {}
-        posted, base = context.posted, context.base
+        self._relations = relations_of(context.base.facts, context.posted.crawl.wordings)
+        self._begin(context.base, _asking(context, context.base))
+
+    def _begin(self, base: KnowledgeGraph, asking: Asking) -> None:
+        posted, self._asking = self._context.posted, asking
         names = Names(base.entities)
         start = start_entities(base, names, posted)
-        self._relations = relations_of(base.facts, posted.crawl.wordings)
-        self._asking = _asking(context, base)
-        behind = self._asking.shown
+        behind = asking.shown
         most_likely = behind and posted.crawl.samples is None
         kinds = {e.name: e.kind for e in base.entities if e.kind}
         options = posted.crawl.settled(
@@ -279,7 +282,7 @@ class Crawl:
             names=names,
             examples=examples(base),
             kinds=kinds,
-            asking=self._asking,
+            asking=asking,
             accepted=self._accepted,
         )
         self._levels: Iterator[Level] = self._crawler.levels(start)
@@ -298,9 +301,16 @@ class Crawl:
 
     def elicit(self, passed: Sequence[Candidate]) -> Elicited:
         """The next level, whatever passed: its entities are those the crawl found."""
+        try:
+            level = next(self._levels, None)
+        except ProbeError as error:
+            if self._answers or not self._asking.shown or self._context.base is None:
+                raise
+            self._context.note(f"Asked as plain text, without examples: {error}.")
+            self._begin(self._context.base, PLAIN)
+            level = next(self._levels, None)
         if self._asking.shown:
             self._context.note(f"Asked for the most likely answer behind {EXAMPLES} examples.")
-        level = next(self._levels, None)
         if level is None:
             return Elicited([])
         statements: dict[str, Statement] = {}

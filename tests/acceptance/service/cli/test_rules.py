@@ -30,7 +30,8 @@ def dataset(db: Database) -> Iterator[str]:
 
 def test_from_mining_to_what_a_kept_rule_predicts(thinkeval: Cli, dataset: str) -> None:
     mined = thinkeval("graph", "rules", "mine", dataset, "--min-support", "5", "--json").json
-    assert len(mined) == 17
+    assert (mined["total"], mined["created"]) == (17, 17)
+    mined = mined["items"]
     table = thinkeval("graph", "rules", "mine", dataset, "--min-support", "5").out
     assert "17 rules with support ≥ 5; 0 of them new" in table
     assert "If [Person A] was friends with [Person B]" in table  # brackets are no markup
@@ -43,17 +44,20 @@ def test_from_mining_to_what_a_kept_rule_predicts(thinkeval: Cli, dataset: str) 
     best = mined[0]["id"]
     names = [f"{dataset} {name}" for name in ("ann", "bob")]
     said = [
-        thinkeval("graph", "rules", "review", dataset, "-a", name, "-l", f"{best[:8]}={label}").out
+        thinkeval("graph", "rules", "label", dataset, best[:8], label, "--annotator", name).out
         for name, label in zip(names, "ab", strict=True)
     ]
-    assert "Agreement over 1 rule " in said[-1]
+    assert ["candidate" in said[0], "kept" in said[1]] == [True, True]
+    waiting = thinkeval("graph", "rules", "list", dataset, "--annotator", names[0], "--json").json
+    assert len(waiting) == 16
+    assert "over 1 rule " in thinkeval("graph", "rules", "agreement", dataset).out
     assert (
         thinkeval("graph", "rules", "list", dataset, "--status", "kept", "--json").json[0]["id"]
         == best
     )
     shown = thinkeval(
         "graph", "rules", "instantiate", dataset, "--show", "predicted", "--json"
-    ).json
+    ).json["items"]
     assert len(shown) == mined[0]["body"] - mined[0]["support"]
     assert best in thinkeval("graph", "rules", "show", dataset, best[:8]).out
 
@@ -67,7 +71,7 @@ def test_written_rules(thinkeval: Cli, dataset: str, tmp_path: Path) -> None:
         "graph", "rules", "instantiate", dataset, "--rule", added["id"],
         "--subject", "Harry Potter",
         "--relation", "was sorted into", "--json",
-    ).json  # fmt: skip
+    ).json["items"]  # fmt: skip
     assert [g["conclusion"]["object"] for g in touched] == [
         "Hogwarts School of Witchcraft and Wizardry"
     ]
@@ -82,12 +86,10 @@ def test_written_rules(thinkeval: Cli, dataset: str, tmp_path: Path) -> None:
 
 
 def test_what_goes_wrong_is_one_line(thinkeval: Cli, dataset: str) -> None:
-    assert "name" in thinkeval("graph", "rules", "review", dataset, "-l", "x=a", code=2).error
-    assert (
-        "no label"
-        in thinkeval("graph", "rules", "review", dataset, "-a", "q", "-l", "x", code=2).error
-    )
-    assert "Which rules?" in thinkeval("graph", "rules", "delete", dataset, code=2).error
+    one = ("graph", "rules", "label", dataset, "x")
+    assert "--annotator" in thinkeval(*one, "a", code=2).error
+    assert "'q' is unknown" in thinkeval(*one, "q", "--annotator", "ann", code=2).error
+    assert "no rule" in thinkeval(*one, "a", "--annotator", "ann", code=2).error
     assert "together" in thinkeval(
         "graph", "rules", "instantiate", dataset, "--subject", "Harry Potter", code=2
     ).error  # fmt: skip
