@@ -292,6 +292,10 @@ def _show_rules(found: list[RuleOut], asked: OfGraph) -> Iterator[Shown]:
     yield rules_table(f"Rules of {asked.graph}", found, note)
 
 
+def _show_added(found: list[RuleOut], asked: OfGraph) -> Iterator[Shown]:
+    yield rules_table(f"Added to {asked.graph}", found, pluralize(len(found), "rule"))
+
+
 def _mine(call: Call, asked: MineIn) -> BaseModel:
     options = asked.model_dump(exclude={"graph", "rank", "dry_run"})
     dataset = datasets.get_or_import(call.db, asked.graph)
@@ -530,13 +534,13 @@ OPERATIONS = (
         "Each with its counts and statistics in the graph, status and labels.", TAG, many=True,
     ),
     Operation(
-        "add_rules", "", f"POST {AT}", RulesIn, RuleOut, _add, _show_rules,
+        "add_rules", "", f"POST {AT}", RulesIn, RuleOut, _add, _show_added,
         "Add hand-written rules",
         "Checks them against the data set's relations and kinds, counts their support, keeps them.",
         TAG, many=True, status=201,
     ),
     Operation(
-        "add_rules_of_file", "graph rules add", "", RulesFile, RuleOut, _add_file, _show_rules,
+        "add_rules_of_file", "graph rules add", "", RulesFile, RuleOut, _add_file, _show_added,
         "Add hand-written rules; they are kept at once, and counted in the data set",
         "\b\nrules:\n  - if:\n      - person born in city\n      - city located in country\n"
         "    then: person citizen of country\n"
