@@ -63,7 +63,7 @@ def test_a_crawl_finds_what_the_model_knows(
     reached = {fact for fact in true if fact[0] in near}
     assert told.confirmed == len(found & true) >= max(20, 0.8 * len(found))
     assert len(found & reached) >= 20
-    assert told.asked == "Asked for the most likely answer behind 3 examples."
+    assert (told.asked or "").endswith("Asked for the most likely answer behind 3 examples.")
 
 
 SEED = ("Eiffel Tower", "stands in the city", "Paris")
