@@ -26,7 +26,6 @@ REWRITES_FILE = "rewrites.yaml"
 REWRITES_TABLE = "rewrites.csv"
 ENTITIES_TABLE = "entities.csv"
 STATEMENT_COLUMNS = ("beginning_object", "predicate", "ending_object")
-PLAIN_COLUMNS = ("Entity", "Relationship", "Attribute")
 BASE_COLUMNS = ("Attributes", "Relationships")
 
 

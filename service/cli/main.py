@@ -114,11 +114,11 @@ db.command()(queries)
 db.command()(metrics)
 
 _GROUPS = {"results": results, "graph": graph, "model": model, "lab": lab, "db": db}
+_PLACES = _GROUPS | {"graph rules": rules}
 for _operation in OPERATIONS:
     if _operation.command:
         _path, _, _name = _operation.command.rpartition(" ")
-        _group = {**_GROUPS, "graph rules": rules}[_path]
-        _group.command(_name)(operations.command_of(_operation))
+        _PLACES[_path].command(_name)(operations.command_of(_operation))
 for _name, _group in _GROUPS.items():
     app.add_typer(_group, name=_name, rich_help_panel=GROUPS)
 

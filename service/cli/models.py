@@ -565,7 +565,7 @@ def _show_plan(plan: Plan, json: bool) -> None:
 
     edits = {"edits": EDITS, "held_out": HELD_OUT, "methods": list(plan.starts)}
     if json:
-        facts = [rewrite.identity for rewrite in plan.rewrites]
+        facts = [rewrite.fields for rewrite in plan.rewrites]
         emit_json(edits | {"facts": facts})
         return
     rows = [

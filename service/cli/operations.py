@@ -8,17 +8,28 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from pydantic import BaseModel
 from rich.text import Text
 from rich.tree import Tree
 
+from ..base.errors import UsageError
 from ..base.settings import Settings
 from ..operations.operation import Call, Operation
 from ..reports.formats import Table
 from ..reports.outline import Outline, Shown
 from ..scoring.runtime import Runtime
 from .options import FormatOption, JsonFlag, OutputOption, request_of, takes
-from .output import ProgressBars, console, emit_json, emit_note, emit_rows, emit_table
+from .output import (
+    JSON,
+    TABLE,
+    ProgressBars,
+    chosen_format,
+    console,
+    emit_json,
+    emit_note,
+    emit_rows,
+    emit_table,
+    plain,
+)
 
 
 def command_of(operation: Operation) -> Callable[..., None]:
@@ -30,17 +41,17 @@ def command_of(operation: Operation) -> Callable[..., None]:
         json: JsonFlag = False, format: FormatOption = None, output: OutputOption = None,
         **given: Any,
     ) -> None:  # fmt: skip
+        chosen = chosen_format(format, json, output)
         request = request_of(operation.request, given)
         with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
             answer = operation.run(Call(runtime.db, runtime.settings, progress), request)
-        emit(operation.show(answer, request), answer, json=json, format=format, output=output)
+        emit(operation.show(answer, request), answer, chosen, output)
 
     command.__doc__ = f"{operation.summary}.\n\n{operation.about}".strip()
-    keyword = inspect.Parameter.KEYWORD_ONLY
     signature = inspect.signature(command, eval_str=True)
     arguments = [
         inspect.Parameter(
-            name, keyword,
+            name, inspect.Parameter.POSITIONAL_OR_KEYWORD,
             annotation=Annotated[
                 Path if fields[name].annotation is Path else str,
                 typer.Argument(help=fields[name].description),
@@ -49,31 +60,31 @@ def command_of(operation: Operation) -> Callable[..., None]:
         for name in places
     ]  # fmt: skip
     vars(command)["__signature__"] = signature.replace(
-        parameters=[
-            *arguments,
-            *(each.replace(kind=keyword) for each in list(signature.parameters.values())[:-1]),
-        ]
+        parameters=[*arguments, *signature.parameters.values()]
     )
     return takes(*(name for name in fields if name not in places), of=operation.request)(command)
 
 
 def emit(
-    shown: Iterable[Shown],
-    answer: Any = None,
-    *,
-    json: bool = False,
-    format: str | None = None,
-    output: Path | None = None,
+    shown: Iterable[Shown], answer: Any = None, format: str = TABLE, output: Path | None = None
 ) -> None:
-    """Print an answer: tables, trees and sentences; as JSON; or its first table in a format."""
-    if json:
-        emit_json(_plain(answer), output)
+    """Print an answer: tables, trees and sentences; as JSON; or its first table in a format.
+
+    Raises:
+        UsageError: the format is one of tables, and the answer has none.
+    """
+    if format == JSON:
+        value = [plain(each) for each in answer] if isinstance(answer, list) else plain(answer)
+        emit_json(value, output)
+        return
+    if format != TABLE:
+        tables = [each for each in shown if isinstance(each, Table)]
+        if not tables:
+            raise UsageError(f"There is no table to write as {format}.", remedy="Use --json.")
+        emit_rows(tables[0], format=format, output=output)
         return
     for each in shown:
         if isinstance(each, Table):
-            if format is not None or output is not None:
-                emit_rows(each, format=format, output=output)
-                return
             emit_table(each)
         elif isinstance(each, Outline):
             console().print(_tree(each), highlight=False)
@@ -86,9 +97,3 @@ def _tree(outline: Outline) -> Tree:
     for each in outline.below:
         tree.children.append(_tree(each))
     return tree
-
-
-def _plain(answer: Any) -> Any:
-    if isinstance(answer, BaseModel):
-        return answer.model_dump(mode="json")
-    return [_plain(each) for each in answer] if isinstance(answer, list) else answer

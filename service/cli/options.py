@@ -323,14 +323,6 @@ def given(**options: Any) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
 
 
-RulesOption = Annotated[
-    list[str] | None, typer.Option("--rule", help="Only this rule, by its id; repeatable.")
-]
-CandidatesFlag = Annotated[
-    bool, typer.Option("--candidates", help="Also rules that are not judged yet.")
-]
-
-
 DatasetOption = Annotated[
     str | None, typer.Option("--graph", "-g", help="Only sets built from this graph.")
 ]

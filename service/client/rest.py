@@ -53,7 +53,6 @@ LEAK_COLUMNS = (
     "subject", "relation", "object", "chains", "share", "ifr_share", "pre", "post", "prompt", "id",
 )  # fmt: skip
 
-_WHERE = ("path", "query")
 APPEND_COLUMNS = ("place", "role", "text", "answer", "name", "pre", "post")
 
 
@@ -561,7 +560,9 @@ class Client:
                 f"It has {', '.join(sorted(known))}.",
             )
         method, path, parameters = self._operations[operation]
-        names = {where: [p["name"] for p in parameters if p["in"] == where] for where in _WHERE}
+        names: dict[str, list[str]] = {"path": [], "query": [], "header": []}
+        for each in parameters:
+            names[each["in"]].append(each["name"])
         if missing := [name for name in names["path"] if name not in values]:
             raise ProblemError(f"{operation} lacks {', '.join(missing)}.", f"{path} names it.")
         path = path.format(**{name: part(values.pop(name)) for name in names["path"]})

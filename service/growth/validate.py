@@ -213,7 +213,7 @@ def judge(context: Context, candidates: Sequence[Candidate]) -> None:
     )
     for one, each in zip(open_, judgements, strict=True):
         if each is not None:
-            _record(context, one, each)
+            _record(context, one, each, seat.answers.endpoint.id)
 
 
 def _decided(context: Context, one: Candidate) -> bool:
@@ -231,7 +231,7 @@ def _text(context: Context, one: Candidate) -> str:
     )
 
 
-def _record(context: Context, one: Candidate, judgement: Judged) -> None:
+def _record(context: Context, one: Candidate, judgement: Judged, by: str) -> None:
     """Append the decision; a correction that says nothing new is a keep."""
     verdict, after = judgement.verdict, None
     if verdict == "correct" and judgement.triplet is not None:
@@ -239,10 +239,7 @@ def _record(context: Context, one: Candidate, judgement: Judged) -> None:
             after = Triplet(**judgement.triplet.model_dump())
         except ValueError:
             return
-    reason, by = (
-        judgement.reason[:REASON] or None,
-        (context.judge or context.main).answers.endpoint.id,
-    )
+    reason = judgement.reason[:REASON] or None
     try:
         review.decide(
             context.db, context.run, one.id, verdict, by, role="judge", after=after, reason=reason

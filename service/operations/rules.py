@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ...loaders.rules_yaml import read_rules
+from ..base.errors import UsageError
 from ..base.formatting import cell, pluralize
 from ..base.paging import LIMIT
 from ..experiments.derivation import AT_ONCE, DERIVATION, REQUEST, DerivationIn
@@ -18,7 +19,7 @@ from ..models.options import Option
 from ..reports import implied
 from ..reports.edit import measure_of
 from ..reports.formats import Column, Table, indexed
-from ..reports.graph_tables import rules_table
+from ..reports.graph_tables import COUNTS, rules_table
 from ..reports.outline import Shown
 from ..rules import closure, groundings, implications, mining, omega, review, store
 from ..rules.closure import WHOLE
@@ -38,6 +39,9 @@ from ..rules.schemas import (
 )
 from ..scoring import record
 from .operation import Call, Operation
+
+MOST = 1000
+"""Conclusions that an answer over REST lists at most."""
 
 Text = Annotated[str, Field(min_length=1, max_length=400)]
 Rank = Annotated[
@@ -193,7 +197,12 @@ class ConcludeIn(ByRules):
         default=True, description="A rule's confidence weakens its conclusions."
     )
     new: bool = Field(default=False, description="List only what no fact of the graph says.")
-    limit: int = Field(default=10, ge=0, le=1000, description="Conclusions to list; 0: all.")
+    limit: int = Field(
+        default=10,
+        ge=0,
+        le=MOST,
+        description=f"Conclusions to list; 0: all, over REST {MOST:,} at most.",
+    )
 
 
 class ProveIn(ByRules):
@@ -300,6 +309,11 @@ def _mine(call: Call, asked: MineIn) -> BaseModel:
     options = asked.model_dump(exclude={"graph", "rank", "dry_run"})
     dataset = datasets.get_or_import(call.db, asked.graph)
     if call.submit and dataset.n_facts > AT_ONCE:
+        if asked.dry_run:
+            raise UsageError(
+                f"{asked.graph!r} has more than {AT_ONCE:,} facts: a worker mines it, and stores.",
+                remedy="`thinkeval graph rules mine --dry-run` mines it without.",
+            )
         return call.submit(DERIVATION, DerivationIn(graph=asked.graph, force=True, **options))
     mined = mining.mine(
         call.db, asked.graph, store=not asked.dry_run, progress=call.progress, **options
@@ -342,19 +356,18 @@ def _get(call: Call, asked: OfRule) -> RuleDetail:
 
 
 def _show_rule(found: RuleDetail, asked: OfRule) -> Iterator[Shown]:
-    of = found.statistics
+    names = [f"premise {n}" for n, _ in enumerate(found.premises, 1)] + ["conclusion"]
     values = [
         *((name, getattr(found, name)) for name in ("id", "status", "source", "shape")),
         *((f"kind of {variable}", kind) for variable, kind in found.kinds.items()),
-        *((name, getattr(found, name)) for name in ("support", "body", "confidence")),
-        *((f"{name} conclusions".removeprefix("conclusions "), each) for name, each in of or ()),
+        *((column.header, column.get(found)) for column in COUNTS),
         *(
             (f"label by {who}", f"{label}: {review.LABELS[label]}")
             for who, label in found.labels.items()
         ),
         *(
-            (f"wording of {atom.relation}", text)
-            for atom in (*found.premises, found.conclusion)
+            (f"wording of {name}", text)
+            for name, atom in zip(names, (*found.premises, found.conclusion), strict=True)
             for text in atom.templates
         ),
     ]
@@ -449,15 +462,16 @@ def _show_groundings(found: Groundings, asked: GroundIn) -> Iterator[Shown]:
     yield Table("groundings", f"Groundings in {asked.graph}", GROUNDINGS, found.items, note)
 
 
-def _bound(call: Call) -> Any:
+def _bound(call: Call) -> closure.Bound:
     return WHOLE if call.submit is None else REQUEST
 
 
 def _conclude(call: Call, asked: ConcludeIn) -> ClosureOut:
     options = ClosureOptions(depth=asked.depth, measure=asked.measure, confidence=asked.confidence)
     return closure.shown(
-        call.db, asked.graph, asked.used(call), options, limit=asked.limit, new_only=asked.new,
-        bound=_bound(call), progress=call.progress,
+        call.db, asked.graph, asked.used(call), options, new_only=asked.new,
+        limit=asked.limit or (MOST if call.submit else 0), bound=_bound(call),
+        progress=call.progress,
     )  # fmt: skip
 
 

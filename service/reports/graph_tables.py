@@ -33,9 +33,7 @@ GRAPHS: list[Column[StoredGraph]] = [
 
 # Tables of rules, and of what they and chains recover: command line and pages show these.
 
-RULES: list[Column[RuleOut]] = [
-    Column("rule", lambda r: r.id, whole=True),
-    Column("text", lambda r: r.text),
+COUNTS: list[Column[RuleOut]] = [
     Column("support", lambda r: r.support),
     Column("body", lambda r: r.body, optional=2),
     Column("confidence", lambda r: r.confidence),
@@ -44,6 +42,11 @@ RULES: list[Column[RuleOut]] = [
     Column("lower", lambda r: _of(r, "lower")),
     Column("PCA", lambda r: _of(r, "pca_confidence")),
     Column("coverage", lambda r: _of(r, "head_coverage"), optional=2),
+]
+RULES: list[Column[RuleOut]] = [
+    Column("rule", lambda r: r.id, whole=True),
+    Column("text", lambda r: r.text),
+    *COUNTS,
     Column("status", lambda r: r.status, optional=1),
     Column("labels", lambda r: " ".join(f"{by}:{a}" for by, a in r.labels.items()), optional=3),
 ]

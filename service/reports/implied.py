@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..base.formatting import cell, pluralize
@@ -12,7 +12,6 @@ from ..rules import omega as recovery
 from ..rules.implications import GOOD as RIGHT
 from ..rules.implications import MEANINGS, share_text
 from ..rules.store import kept_rules
-from . import graph_tables
 from .graph_tables import ways_table
 from .outline import BAD, GOOD, NAME, QUIET, RULE, STRONG, Outline, Phrase, Shown
 
@@ -29,12 +28,6 @@ def of_edit(db: Database, score: Score, measure: Measure, limit: int = 20) -> It
     if rules:
         yield from omega(recovery.omega(db, score, measure, rules), score.target_true)
         yield from implications(concluded.implications(db, score, measure, rules), limit)
-
-
-def of_groups(db: Database, groups: Mapping[str, Sequence[str]], measure: Measure) -> list[Shown]:
-    """Return the table of the conclusions for edits, pooled: a row for each group of their ids."""
-    found = graph_tables.by_group(db, groups, measure)
-    return [graph_tables.table(found)] if found else []
 
 
 def proof(found: ProofOut, note: str = "") -> Outline:

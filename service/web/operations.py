@@ -61,6 +61,7 @@ def router_of(operations: Iterable[Operation]) -> APIRouter:
 def _endpoint(operation: Operation, method: str) -> Callable[..., Any]:
     """Return the function of a route, with the parameters that FastAPI reads."""
     pages = operation.many and method == "GET"
+    of_page = Paging.model_fields if pages else {}
 
     def answer(db: Db, here: AppState, chosen: Any = None, **at: Any) -> Any:
         def submit(kind: Kind[Any, Any], request: BaseModel) -> BaseModel:
@@ -69,11 +70,7 @@ def _endpoint(operation: Operation, method: str) -> Callable[..., Any]:
             return kind.store.get(db, accepted.edit)
 
         given = chosen.model_dump(exclude_unset=True) if chosen is not None else {}
-        page = Paging()
-        if pages:
-            page = Paging(
-                **{name: given.pop(name) for name in Paging.model_fields if name in given}
-            )
+        page = Paging(**{name: given.pop(name) for name in of_page if name in given})
         try:
             request = operation.request(**at, **given)
         except ValidationError as error:
@@ -86,8 +83,8 @@ def _endpoint(operation: Operation, method: str) -> Callable[..., Any]:
             return Response(found.model_dump_json(), 202, where, "application/json")
         if not operation.many:
             return found
-        start, limit = (read_offset(page.cursor), page.limit) if pages else (0, None)
-        items, following = offset_page(found, start, limit)
+        limit = page.limit if pages else None
+        items, following = offset_page(found, read_offset(page.cursor), limit)
         return {"items": items, "next": following, "total": len(found)}
 
     fields = operation.request.model_fields
@@ -97,8 +94,7 @@ def _endpoint(operation: Operation, method: str) -> Callable[..., Any]:
     ]
     parameters += [_parameter("db", Db), _parameter("here", AppState)]
     rest = {name: each for name, each in fields.items() if name not in operation.places}
-    if pages:
-        rest |= Paging.model_fields
+    rest |= of_page
     if rest:
         chosen: Any = _chosen(operation.request, rest)
         required = any(each.is_required() for each in rest.values())
